@@ -1,0 +1,54 @@
+package main
+
+import "path"
+
+const (
+	module  = "berth"
+	scanPkg = module + "/specjson/scan"
+	specs   = "github.com/opencontainers/runtime-spec/specs-go."
+)
+
+// output is one generated file. A type is named by its import path, a dot and its name; in
+// the output's own package the name alone will do.
+type output struct {
+	dir      string   // of the package, from the module's root
+	file     string   // zz_*.go
+	exported bool     // ReadX and AppendX for the listed types, else readX and appendX
+	read     []string // types to make readers of: func readX(d *scan.Decoder, v *X)
+	append   []string // types to make appenders of: func appendX(dst []byte, v *X) []byte
+	capture  []capture
+}
+
+// capture keeps where in the document a field's value is; a const of that name is its number.
+type capture struct {
+	field   string // Type.Field
+	name    string
+	rawOnly bool // the value is skipped, not read
+}
+
+// outputs lists what is generated. A type that an output with exported functions lists is
+// read and appended by those in every later output too.
+var outputs = []output{
+	{
+		dir:      "specjson",
+		file:     "zz_spec.go",
+		exported: true,
+		read: []string{
+			specs + "Spec", specs + "Process", specs + "Hooks", specs + "State",
+			specs + "LinuxResources",
+		},
+		append: []string{
+			specs + "Process", specs + "Hooks", specs + "State", specs + "ContainerProcessState",
+			specs + "LinuxResources",
+		},
+		capture: []capture{
+			{field: "Spec.Linux", name: "captureLinux"},
+			{field: "Spec.Process", name: "captureProcess"},
+			{field: "Linux.Seccomp", name: "captureSeccomp", rawOnly: true},
+		},
+	},
+}
+
+func (o *output) path() string { return path.Join(o.dir, o.file) }
+
+func (o *output) pkg() string { return path.Join(module, o.dir) }
