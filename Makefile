@@ -6,8 +6,14 @@ BINDIR  ?= $(PREFIX)/bin
 DATADIR ?= $(PREFIX)/share
 MANDIR  ?= $(DATADIR)/man
 
-# Go is often outside root's PATH.
-GO := $(or $(shell command -v go 2>/dev/null),$(wildcard /usr/local/go/bin/go))
+# Go's own installer leaves it outside root's PATH.
+ifeq ($(shell command -v go 2>/dev/null),)
+ifneq ($(wildcard /usr/local/go/bin/go),)
+export PATH := $(PATH):/usr/local/go/bin
+SHELL := env PATH=$(PATH) /bin/sh
+endif
+endif
+GO := $(shell command -v go 2>/dev/null)
 
 # Everything but these needs Go, 1.21 or newer: older ones can't fetch the toolchain that
 # go.mod names. (From / so that it is the installed one that answers.)
@@ -23,9 +29,8 @@ OUT  ?= berth
 VERSION := $(shell cat VERSION)
 # Of the tree if it is a git checkout; a tree without git builds as well.
 COMMIT      = $(shell git describe --always --dirty --abbrev=12 --exclude '*' 2>/dev/null)
-LIBSECCOMP  = $(shell pkg-config --modversion libseccomp 2>/dev/null)
 TAGS       := urfave_cli_no_docs
-LDFLAGS     = -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.libseccompVersion=$(LIBSECCOMP)
+LDFLAGS     = -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 GOBUILD     = CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) $(GO) build -trimpath -buildvcs=false -tags $(TAGS)
 
 export GO
@@ -38,14 +43,11 @@ all: berth
 berth: stage1 helper
 	$(GOBUILD) -ldflags '$(LDFLAGS)' -o $(OUT) .
 
-stage1: deps-build
-	@$(MAKE) --no-print-directory ARCH=$(ARCH) nsenter/run-make-first/stage1-$(ARCH)
+stage1: deps-build nsenter/run-make-first/stage1-$(ARCH)
+helper: deps-build seccomp/run-make-first/helper-$(ARCH)
 
-helper: deps-build
-	@$(MAKE) --no-print-directory ARCH=$(ARCH) seccomp/run-make-first/helper-$(ARCH)
-
--include nsenter/build.mk
--include helper/build.mk
+include nsenter/build.mk
+include helper/build.mk
 
 # Debian packages, by what needs them: only missing ones are installed.
 .PHONY: deps deps-build deps-demo deps-test deps-bench deps-cross

@@ -7,13 +7,14 @@ import (
 
 	"github.com/opencontainers/runtime-spec/specs-go"
 	"github.com/urfave/cli/v2"
+
+	"berth/seccomp"
 )
 
 // Set by the Makefile (-ldflags -X).
 var (
-	version           = "unknown" // from the file VERSION
-	commit            = ""        // git describe
-	libseccompVersion = ""        // of the library in the embedded helper
+	version = "unknown" // from the file VERSION
+	commit  = ""        // git describe
 )
 
 // printVersion has the lines of runc: programs that read them look for "commit: " and
@@ -27,7 +28,7 @@ func printVersion(c *cli.Context) {
 	fmt.Fprintf(os.Stdout, "commit: %s\n", orUnknown(commit))
 	fmt.Fprintf(os.Stdout, "spec: %s\n", specs.Version)
 	fmt.Fprintf(os.Stdout, "go: %s\n", runtime.Version())
-	fmt.Fprintf(os.Stdout, "libseccomp: %s\n", orUnknown(libseccompVersion))
+	fmt.Fprintf(os.Stdout, "libseccomp: %s\n", orUnknown(seccomp.Version()))
 }
 
 func orUnknown(s string) string {
