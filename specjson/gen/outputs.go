@@ -47,6 +47,12 @@ var outputs = []output{
 			{field: "Linux.Seccomp", name: "captureSeccomp", rawOnly: true},
 		},
 	},
+	{
+		dir:    "container/record",
+		file:   "zz_record.go",
+		read:   []string{"Record"},
+		append: []string{"Record"},
+	},
 }
 
 func (o *output) path() string { return path.Join(o.dir, o.file) }

@@ -1,0 +1,167 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/opencontainers/runtime-spec/specs-go"
+)
+
+// CLONE_NEW* of clone(2).
+const (
+	newTime   = 0x00000080
+	newNS     = 0x00020000
+	newCgroup = 0x02000000
+	newUTS    = 0x04000000
+	newIPC    = 0x08000000
+	newUser   = 0x10000000
+	newPID    = 0x20000000
+	newNet    = 0x40000000
+
+	cloneParent = 0x00008000
+)
+
+var namespaceFlags = map[specs.LinuxNamespaceType]uint64{
+	specs.PIDNamespace: newPID, specs.NetworkNamespace: newNet, specs.MountNamespace: newNS,
+	specs.IPCNamespace: newIPC, specs.UTSNamespace: newUTS, specs.UserNamespace: newUser,
+	specs.CgroupNamespace: newCgroup, specs.TimeNamespace: newTime,
+}
+
+type builder struct {
+	spec *specs.Spec
+	f    *Facts
+	p    *Plan
+	err  error
+
+	fresh  uint64           // CLONE_NEW* of namespaces to make
+	joined map[uint64]Slot  // namespaces by path
+	paths  map[uint64]nsRef // the same, as the config has them
+
+	root, proc, fifo, devnull Slot
+	devSlot                   Slot // /dev's own mount, if it must turn read-only at the end
+	cgroupWaited              bool
+}
+
+type nsRef struct{ path, field string }
+
+// Build compiles the plan of one container. It fails with a SpecError (the config is wrong),
+// an UnsupportedError (it asks for what this version does not do).
+func Build(spec *specs.Spec, f *Facts) (*Plan, error) {
+	b := &builder{spec: spec, f: f, p: &Plan{Ops: make([]Op, 0, 128)}, devSlot: NoSlot}
+	steps := []func(){
+		b.validate, b.namespaces, b.begin, b.enter, b.session, b.rootfs, b.mounts, b.devices,
+		b.hooksBeforePivot, b.pivot, b.console, b.readonlyRoot, b.kernelNames, b.hidePaths,
+		b.cgroup, b.final, b.credentials, b.start,
+	}
+	for _, step := range steps {
+		if step(); b.err != nil {
+			return nil, b.err
+		}
+	}
+	return b.p, nil
+}
+
+// fail records the first error; building stops after the current step.
+func (b *builder) fail(path, format string, args ...any) {
+	if b.err == nil {
+		b.err = &SpecError{path, fmt.Sprintf(format, args...)}
+	}
+}
+
+func (b *builder) unsupported(path string) {
+	if b.err == nil {
+		b.err = &UnsupportedError{path}
+	}
+}
+
+func (b *builder) warn(format string, args ...any) {
+	b.p.Warnings = append(b.p.Warnings, fmt.Sprintf(format, args...))
+}
+
+// add appends an operation and returns its index. Slots that the caller leaves zero in
+// operands the operation does not take are set to NoSlot.
+func (b *builder) add(op Op) int {
+	clearSlots(&op)
+	if op.Alt != nil {
+		clearSlots(op.Alt)
+	}
+	b.p.Ops = append(b.p.Ops, op)
+	return len(b.p.Ops) - 1
+}
+
+func clearSlots(op *Op) {
+	for i, s := range codes[op.Code].slots {
+		if s == '-' {
+			op.Slot[i] = NoSlot
+		}
+	}
+}
+
+// local returns a new slot that stage1 fills.
+func (b *builder) local() Slot {
+	b.p.Slots++
+	return firstLocal + Slot(b.p.Slots-1)
+}
+
+// pass returns the slot of a descriptor that stage0 opens.
+func (b *builder) pass(p Pass) Slot {
+	b.p.Pass = append(b.p.Pass, p)
+	return Slot(len(b.p.Pass) - 1)
+}
+
+func (b *builder) userns() bool {
+	_, by := b.joined[newUser]
+	return by || b.fresh&newUser != 0
+}
+
+func (b *builder) has(flag uint64) bool {
+	_, by := b.joined[flag]
+	return by || b.fresh&flag != 0
+}
+
+func (b *builder) linux() *specs.Linux {
+	if b.spec.Linux == nil {
+		return &specs.Linux{}
+	}
+	return b.spec.Linux
+}
+
+// namespaces sorts linux.namespaces into new ones and joined ones.
+func (b *builder) namespaces() {
+	b.joined, b.paths = map[uint64]Slot{}, map[uint64]nsRef{}
+	b.fifo = b.pass(Pass{Kind: PassFifo, Path: "exec.fifo"})
+	seen := uint64(0)
+	for i, ns := range b.linux().Namespaces {
+		field := fmt.Sprintf("linux.namespaces[%d]", i)
+		flag, ok := namespaceFlags[ns.Type]
+		switch {
+		case !ok:
+			b.fail(field+".type", "unknown namespace type %q", ns.Type)
+			return
+		case seen&flag != 0:
+			b.fail(field+".type", "namespace %q is listed twice", ns.Type)
+			return
+		case flag == newTime:
+			b.unsupported(field + ".type time")
+			return
+		}
+		seen |= flag
+		if ns.Path == "" {
+			b.fresh |= flag
+			continue
+		}
+		if !strings.HasPrefix(ns.Path, "/") {
+			b.fail(field+".path", "%q is not an absolute path", ns.Path)
+			return
+		}
+		b.paths[flag] = nsRef{ns.Path, field + ".path"}
+		b.joined[flag] = b.pass(Pass{Kind: PassNamespace, Path: ns.Path, NSType: flag, Field: field + ".path"})
+	}
+	maps := len(b.linux().UIDMappings) + len(b.linux().GIDMappings)
+	if maps > 0 && b.fresh&newUser == 0 && b.joined[newUser] == 0 {
+		b.fail("linux.uidMappings", "maps need a user namespace in linux.namespaces")
+	}
+	if b.fresh&newUser != 0 && (len(b.linux().UIDMappings) == 0 || len(b.linux().GIDMappings) == 0) {
+		b.fail("linux.uidMappings", "a new user namespace needs uidMappings and gidMappings")
+	}
+}

@@ -1,0 +1,266 @@
+package plan
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/opencontainers/runtime-spec/specs-go"
+)
+
+var rootPropagations = map[string]struct {
+	flag      uint64
+	recursive bool
+}{
+	"shared": {msShared, false}, "rshared": {msShared, true},
+	"slave": {msSlave, false}, "rslave": {msSlave, true},
+	"private": {msPrivate, false}, "rprivate": {msPrivate, true},
+	"unbindable": {msUnbindable, false}, "runbindable": {msUnbindable, true},
+}
+
+func (b *builder) mountNS() bool { return b.has(newNS) }
+
+// sharedRoot: mounts of the container are to propagate to the host.
+func (b *builder) sharedRoot() bool {
+	return rootPropagations[b.linux().RootfsPropagation].flag == msShared
+}
+
+// rootfs makes the container's root a mount of its own. It is attached over "/": absolute
+// paths of the host still resolve (a lookup does not cross into what covers the root it
+// starts from), and no directory of the host has to be searched by the container's root.
+func (b *builder) rootfs() {
+	what := "mount rootfs " + b.f.Rootfs
+	if !b.mountNS() {
+		b.root = b.local()
+		b.add(Op{Code: OpenPath, Slot: [2]Slot{NoSlot, b.root}, Str: [3]Arg{str(b.f.Rootfs)},
+			What: "open rootfs " + b.f.Rootfs, Field: "root.path"})
+		return
+	}
+	prop, at := attrChange{propagation: msSlave, recursive: true}, "/"
+	if b.sharedRoot() {
+		prop, at = attrChange{propagation: msShared}, b.f.Rootfs
+	}
+	b.setattrPath("/", prop, "set the propagation of /")
+	if b.sharedRoot() && b.f.RootfsParent != "" {
+		b.setattrPath(b.f.RootfsParent, attrChange{propagation: msPrivate}, "make the mount that holds rootfs private")
+	}
+	b.root = b.openTree(b.f.Rootfs, true, what, "root.path")
+	target := b.local()
+	b.add(Op{Code: OpenPath, Slot: [2]Slot{NoSlot, target}, Str: [3]Arg{str(at)}, What: what, Field: "root.path"})
+	b.add(Op{Code: MoveMount, Slot: [2]Slot{b.root, target}, What: what, Field: "root.path"})
+}
+
+func (b *builder) setattrPath(p string, c attrChange, what string) {
+	op := setattrOp(NoSlot, c, what, "linux.rootfsPropagation")
+	op.Str[0] = str(p)
+	b.add(op)
+}
+
+func setattrOp(slot Slot, c attrChange, what, field string) Op {
+	op := Op{Code: Setattr, Slot: [2]Slot{slot, NoSlot}, Num: [4]uint64{c.set, c.clear, c.propagation}, What: what, Field: field}
+	if c.recursive {
+		op.Num[3] = 1
+	}
+	return op
+}
+
+// openTree gives a slot with a detached clone of a host path: opened by stage0 where the
+// mapped root of a user namespace could not search the way to it, else by stage1.
+func (b *builder) openTree(p string, recursive bool, what, field string) Slot {
+	if b.userns() && b.f.Privileged {
+		return b.pass(Pass{Kind: PassTree, Path: p, Recursive: recursive, Field: field})
+	}
+	slot := b.local()
+	op := Op{Code: OpenTree, Slot: [2]Slot{slot, NoSlot}, Str: [3]Arg{str(p)}, What: what, Field: field}
+	if recursive {
+		op.Num[0] = 1
+	}
+	b.add(op)
+	return slot
+}
+
+func (b *builder) mounts() {
+	for i := range b.spec.Mounts {
+		b.mount(i, &b.spec.Mounts[i])
+		if b.err != nil {
+			return
+		}
+	}
+}
+
+func (b *builder) mount(i int, m *specs.Mount) {
+	field := fmt.Sprintf("mounts[%d]", i)
+	dest := path.Clean("/" + m.Destination)
+	if m.Destination == "" || dest == "/" {
+		b.fail(field+".destination", "%q: a mount needs a destination below /", m.Destination)
+		return
+	}
+	if strings.HasPrefix(dest, "/proc/") && !lxcfs[dest] {
+		b.fail(field+".destination", "%q is inside /proc: only files of lxcfs may be mounted there", dest)
+		return
+	}
+	if len(m.UIDMappings)+len(m.GIDMappings) > 0 {
+		b.unsupported(field + ".uidMappings")
+		return
+	}
+	o := parseMountOptions(m.Type, m.Options)
+	switch {
+	case o.unsupported != "":
+		b.unsupported(fmt.Sprintf("%s.options[%d] %q", field, o.unsupportedAt, o.unsupported))
+	case o.bind:
+		b.bind(i, m, dest, &o, field)
+	case m.Type == "cgroup" || m.Type == "cgroup2":
+		b.cgroupMount(dest, &o, field)
+	case m.Type == "":
+		b.fail(field+".type", "missing: a mount without the option bind or rbind needs a file system type")
+	default:
+		b.filesystem(m, dest, &o, field)
+	}
+}
+
+// lxcfs lists the files below /proc that lxcfs replaces (runc's and crun's list).
+var lxcfs = map[string]bool{
+	"/proc/cpuinfo": true, "/proc/diskstats": true, "/proc/meminfo": true, "/proc/stat": true,
+	"/proc/swaps": true, "/proc/uptime": true, "/proc/loadavg": true, "/proc/slabinfo": true,
+	"/proc/sys/kernel/ns_last_pid": true, "/proc/sys/crypto/fips_enabled": true,
+	"/proc/net/dev": true,
+}
+
+func (b *builder) bind(i int, m *specs.Mount, dest string, o *mountOptions, field string) {
+	if m.Source == "" {
+		b.fail(field+".source", "missing: a bind mount needs one")
+		return
+	}
+	source := m.Source
+	if !path.IsAbs(source) {
+		source = path.Join(b.f.Bundle, source)
+	}
+	what := "bind " + source + " on " + dest
+	slot := b.openTree(source, o.recursive, what, field+".source")
+	kind := uint64(TargetDir)
+	if b.f.Kinds[i] == KindFile {
+		kind = TargetFile
+	}
+	if len(o.data) > 0 {
+		b.warn("config.json: %s.options: %q has no effect on a bind mount", field, o.data)
+	}
+	b.attributes(slot, o, what, field)
+	b.attach(slot, dest, kind|strict(dest), what, field)
+	b.propagate(slot, o, what, field)
+	if dest == "/dev" {
+		b.devSlot = NoSlot
+	}
+}
+
+// strict: what covers /proc and /sys must not be led elsewhere by a symlink in the image.
+func strict(dest string) uint64 {
+	if dest == "/proc" || dest == "/sys" {
+		return TargetStrict | TargetNotRoot
+	}
+	return TargetNotRoot
+}
+
+// virtual file systems ignore or refuse "ro" as an option of the superblock; what the
+// container sees is the mount's attribute.
+var virtualTypes = map[string]bool{
+	"proc": true, "sysfs": true, "tmpfs": true, "devpts": true, "mqueue": true,
+	"cgroup": true, "cgroup2": true, "overlay": true, "ramfs": true, "devtmpfs": true,
+	"securityfs": true, "debugfs": true, "tracefs": true, "bpf": true, "hugetlbfs": true,
+}
+
+func (b *builder) filesystem(m *specs.Mount, dest string, o *mountOptions, field string) {
+	what := "mount " + m.Type + " on " + dest
+	source := m.Source
+	if source == "" {
+		source = m.Type
+	}
+	attrs := o.attr.set
+	later := dest == "/dev" && attrs&attrRdonly != 0
+	if later {
+		attrs &^= attrRdonly // nodes are made in it first
+	}
+	data := o.data
+	if attrs&attrRdonly != 0 && !virtualTypes[m.Type] {
+		data = append(data, "ro")
+	}
+	opts, ok := pairs(data)
+	if !ok {
+		b.legacyMount(m.Type, source, dest, data, o, what, field)
+		return
+	}
+	slot := b.local()
+	op := Op{Code: Fsmount, Slot: [2]Slot{slot}, Str: [3]Arg{str(m.Type), str(source), opts},
+		Num: [4]uint64{attrs}, What: what, Field: field}
+	if m.Type == "sysfs" && b.userns() {
+		// Without a network namespace of the same user namespace, sysfs can't be mounted.
+		op.Alt, op.AltOn = &Op{Code: OpenTree, Slot: [2]Slot{slot, NoSlot}, Str: [3]Arg{str("/sys")},
+			Num: [4]uint64{1}, What: "bind /sys on " + dest, Field: field}, OnEPERM
+	}
+	i := b.add(op)
+	if op.Alt != nil && attrs != 0 {
+		again := setattrOp(slot, attrChange{set: attrs}, what, field)
+		again.IfSkipped, again.Num[2], again.Num[3] = true, 0, uint64(i)
+		b.add(again)
+	}
+	if !o.rattr.empty() {
+		b.add(setattrOp(slot, o.rattr, what, field))
+	}
+	b.attach(slot, dest, TargetDir|strict(dest), what, field)
+	b.propagate(slot, o, what, field)
+	if dest == "/dev" {
+		b.devSlot = NoSlot
+		if later {
+			b.devSlot = slot
+		}
+	}
+}
+
+// MS_* flags of mount(2) for the attributes, which the old call takes in one word.
+var legacyFlags = []struct{ attr, ms uint64 }{
+	{attrRdonly, 1}, {attrNosuid, 2}, {attrNodev, 4}, {attrNoexec, 8}, {attrNodiratime, 2048},
+	{attrNoatime, 1024}, {attrStrictatime, 1 << 24}, {attrNosymfollow, 256},
+}
+
+// legacyMount is for an option longer than fsconfig(2) takes (overlay with many layers).
+func (b *builder) legacyMount(typ, source, dest string, data []string, o *mountOptions, what, field string) {
+	target := b.target(dest, TargetDir|strict(dest), field)
+	flags := uint64(0)
+	for _, l := range legacyFlags {
+		if o.attr.set&l.attr != 0 {
+			flags |= l.ms
+		}
+	}
+	b.add(Op{Code: Mount, Slot: [2]Slot{b.proc, target}, Num: [4]uint64{flags},
+		Str: [3]Arg{str(source), str(typ), str(strings.Join(data, ","))}, What: what, Field: field})
+	again := b.target(dest, TargetExisting|strict(dest), field)
+	b.propagate(again, o, what, field)
+}
+
+// attributes applies the options that are attributes to a mount that is still detached.
+func (b *builder) attributes(slot Slot, o *mountOptions, what, field string) {
+	for _, c := range []attrChange{o.attr, o.rattr} {
+		if !c.empty() {
+			b.add(setattrOp(slot, c, what, field+".options"))
+		}
+	}
+}
+
+// propagate comes after the mount is attached: attaching below a shared mount would
+// otherwise change it.
+func (b *builder) propagate(slot Slot, o *mountOptions, what, field string) {
+	for _, c := range o.propagation {
+		b.add(setattrOp(slot, c, what+": propagation", field+".options"))
+	}
+}
+
+func (b *builder) target(dest string, flags uint64, field string) Slot {
+	slot := b.local()
+	b.add(Op{Code: Target, Slot: [2]Slot{b.root, slot}, Str: [3]Arg{str(dest)}, Num: [4]uint64{flags, 0o755},
+		What: "open mount target " + dest + " in rootfs", Field: field})
+	return slot
+}
+
+func (b *builder) attach(slot Slot, dest string, flags uint64, what, field string) {
+	target := b.target(dest, flags, field)
+	b.add(Op{Code: MoveMount, Slot: [2]Slot{slot, target}, What: what, Field: field})
+}
