@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// printResults shows the results on a terminal: the same numbers as the report's.
+func printResults(out io.Writer, r *results) error {
+	t := tabwriter.NewWriter(out, 0, 8, 2, ' ', tabwriter.AlignRight)
+	for _, w := range r.Workloads {
+		fmt.Fprintf(t, "\n%s\tmedian ms\tmin\tp90\tberth's ratio\t95%%\t\n", w.Name)
+		for _, c := range r.Contenders {
+			s := w.Samples[c.Name]
+			if len(s) == 0 {
+				continue
+			}
+			fmt.Fprintf(t, "%s\t%.2f\t%.2f\t%.2f\t", c.Name, median(s)/1000, quantile(s, 0)/1000, quantile(s, 0.9)/1000)
+			if q := ratioOfMedians(w.Samples[berth], s); q.value > 0 && c.Name != berth {
+				fmt.Fprintf(t, "%.3f\t%.3f-%.3f\t", q.value, q.low, q.high)
+			} else {
+				fmt.Fprintf(t, "\t\t")
+			}
+			fmt.Fprintf(t, "%s\t\n", partsOf(w, c.Name))
+		}
+	}
+	return t.Flush()
+}
+
+// partsOf are the medians of a cycle's parts, and the late runs if there were any.
+func partsOf(w workloadResult, name string) string {
+	s := ""
+	for i, m := range partMedians(w.Parts[name]) {
+		s += fmt.Sprintf("%s %.2f  ", cycleParts[i], m/1000)
+	}
+	if n := w.Late[name]; n > 0 {
+		s += fmt.Sprintf("late %d", n)
+	}
+	return s
+}
+
+func partMedians(samples []micros) []float64 {
+	if len(samples) == 0 {
+		return nil
+	}
+	out := make([]float64, len(samples[0]))
+	for i := range out {
+		var column []float64
+		for _, s := range samples {
+			column = append(column, s[i])
+		}
+		out[i] = median(column)
+	}
+	return out
+}
