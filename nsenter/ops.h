@@ -46,9 +46,12 @@ struct plan_header {
 };
 
 /* struct op.flags */
-#define OPF_IF_SKIPPED 1u /* run only if operation num[3] was skipped or took its alternative */
+/* run only if the earlier operation num[3] was skipped or took its alternative; not for PRCTL,
+   SETATTR and MKNOD, which use num[3], nor for alternatives */
+#define OPF_IF_SKIPPED 1u
 
-/* struct op.alt: index into the whole array, or one of */
+/* struct op.alt: index into the whole array (of an alternative; above the operation's own), or one
+   of these. SYNC_SEND, SYNC_WAIT, WAIT_START, EXEC and EXIT have and are no alternative */
 #define ALT_NONE 0u          /* (operation 0 is never an alternative) */
 #define ALT_SKIP 0xffffffffu /* go on with the next operation */
 
@@ -88,7 +91,8 @@ struct op {
  *
  * The second argument of OP is the code, the third the slots (two characters), the fourth
  * the strings (three):
- *   slots:   i read (must be filled when it runs), ? read if not -1, o written, - unused (-1)
+ *   slots:   i read (must be filled when it runs), ? read if not -1, o written (-1: closed again),
+ *            - unused (-1)
  *   strings: s string, S string or none, b blob, B blob or none, v vector, p pairs or none,
  *            - unused (0)
  */
@@ -145,6 +149,8 @@ struct op {
 	OP(DOMAINNAME, 25, "--", "s--") \
 	/* bring up interface "lo" of the current network namespace */ \
 	OP(LO_UP, 26, "--", "---") \
+	/* close_range's alternative: the same, one descriptor at a time up to the hard limit */ \
+	OP(CLOSE_EACH, 27, "--", "---") \
 	/* -- /proc */ \
 	/* slot0: a private procfs: fsopen, fsmount (nosuid, nodev, noexec) */ \
 	OP(OPEN_PROC, 30, "o-", "---") \
@@ -187,7 +193,7 @@ struct op {
 	/* symlink at str1 in root slot0, to str0; num0 = 0: an existing one stays; 1: what is \
 	   there (not a directory) is replaced */ \
 	OP(SYMLINK, 50, "i-", "ss-") \
-	/* fchdir slot0, pivot_root(".", "."), detach the old root, chdir "/" */ \
+	/* fchdir slot0, pivot_root(".", "."), the old root rslave and detached, chdir "/" */ \
 	OP(PIVOT, 51, "i-", "---") \
 	/* fchdir slot0, move the mount over "/", chroot ".", chdir "/" */ \
 	OP(MOVE_ROOT, 52, "i-", "---") \
@@ -256,8 +262,10 @@ struct message {
 	uint32_t op;    /* MSG_FAIL: index of the operation (an alternative: its own index) */
 	uint32_t code;  /* MSG_FAIL: its code; 0: the plan itself is refused */
 	int32_t error;  /* MSG_FAIL: errno; 0 with HOOK: see arg */
-	uint32_t arg;   /* MSG_SYNC: id; MSG_FAIL of HOOK: wait status; of others: detail */
-	uint32_t log;   /* bytes of log that follow */
+	uint32_t arg;   /* MSG_SYNC: id; MSG_FAIL of HOOK: wait status; of FSMOUNT: 1 + index of the
+			   option (of str2) that was refused, 0: another step */
+	uint32_t log;   /* bytes of log that follow: the kernel's of a mount, the (last) output of a
+			   hook, the reason of a refusal; lines, the last one perhaps without its end */
 };
 
 /* stage0 → stage1: data for an id in order of offset; granted once offset + bytes == total */
