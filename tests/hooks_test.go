@@ -71,7 +71,9 @@ func (w *world) hookRecords() []hookRecord {
 	}
 	w.must(err)
 	defer f.Close()
-	for in := bufio.NewScanner(f); in.Scan(); {
+	in := bufio.NewScanner(f)
+	in.Buffer(nil, 16<<20)
+	for in.Scan() {
 		var r hookRecord
 		w.decode(in.Text(), &r)
 		out = append(out, r)
@@ -130,7 +132,6 @@ func TestHooksOfRun(t *testing.T) {
 
 func TestHooksAreCalledAsConfigured(t *testing.T) {
 	w := newWorld(t)
-	cwd := w.dir
 	c := w.started(w.bundle(forever, allHooks(w)))
 	c.stop()
 	c.delete()
@@ -145,7 +146,6 @@ func TestHooksAreCalledAsConfigured(t *testing.T) {
 			}
 		}
 	}
-	_ = cwd
 }
 
 // Without args, execv's argv[0] is the path; without env, the environment is empty.
@@ -285,7 +285,7 @@ func TestHookFailures(t *testing.T) {
 				r.ok()
 				r = w.rt("start", c.id).run()
 			}
-			r.fails(kind, "7").lacks("does not exist", "container not running", "permission denied", "no such file")
+			r.fails(kind, "7", "the-hooks-own-words").lacks("does not exist", "container not running", "permission denied", "no such file")
 			c.gone()
 			if left := w.leaks(); len(left) > 0 {
 				t.Errorf("left after the failed hook: %v", left)

@@ -63,14 +63,14 @@ func mountsOf(pid, text string) []string {
 	return out
 }
 
-// cgroupsOf lists the cgroup directories whose name holds mark (followed by no digit).
+// cgroupsOf lists the cgroup directories whose path holds mark (followed by no digit).
 func cgroupsOf(mark string) []string {
 	var out []string
 	filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
 			return nil
 		}
-		if mentions(d.Name(), mark) {
+		if mentions(path, mark) {
 			out = append(out, path)
 		}
 		return nil

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -67,8 +68,10 @@ func openFds() []string {
 	entries, _ := os.ReadDir("/proc/self/fd")
 	for _, e := range entries {
 		to, err := os.Readlink("/proc/self/fd/" + e.Name())
-		// Go's own (the poller, the directory being read) are not the runtime's leak.
-		if err != nil || strings.Contains(to, "anon_inode") || strings.HasSuffix(to, "/fd") {
+		n, _ := strconv.Atoi(e.Name())
+		flags, _, _ := syscall.Syscall(syscall.SYS_FCNTL, uintptr(n), syscall.F_GETFD, 0)
+		// Go's own are close-on-exec; what was inherited cannot be.
+		if err != nil || flags&syscall.FD_CLOEXEC != 0 {
 			continue
 		}
 		out = append(out, e.Name()+" "+to)
