@@ -75,11 +75,11 @@ func globalFlags(root string) []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "root", Value: root, Usage: "keep the state of all containers in `DIR` (which should be on a tmpfs)"},
 		&cli.StringFlag{Name: "log", Usage: "write errors also to `FILE` (or file:FILE, journald:NAME, syslog:NAME)"},
-		&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`FORMAT` of the log: text or json"},
-		&cli.StringFlag{Name: "log-level", Value: "error", Usage: "least `LEVEL` that is logged: error, warning, info or debug"},
+		&cli.StringFlag{Name: "log-format", Value: "text", Usage: "write the log as `FORMAT`: text or json"},
+		&cli.StringFlag{Name: "log-level", Value: "error", Usage: "log what is at least as important as `LEVEL`: error, warning, info or debug"},
 		&cli.BoolFlag{Name: "debug", Usage: "the same as --log-level debug"},
 		&cli.BoolFlag{Name: "systemd-cgroup", Usage: "the same as --cgroup-manager systemd"},
-		&cli.StringFlag{Name: "cgroup-manager", Value: managerFS, Usage: "who makes the containers' cgroups: `MANAGER` is cgroupfs, systemd or disabled"},
+		&cli.StringFlag{Name: "cgroup-manager", Value: managerFS, Usage: "make cgroups by `MANAGER`: cgroupfs, systemd or disabled (none at all)"},
 		&cli.StringFlag{Name: "rootless", Value: "auto", Usage: "tolerate cgroups that can't be written: `VALUE` is true, false or auto"},
 	}
 }
