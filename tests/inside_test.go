@@ -138,7 +138,8 @@ func TestDescriptors(t *testing.T) {
 		for range n / 2 {
 			c.files = append(c.files, file, other)
 		}
-		c.env = env
+		// LISTEN_PID is to be the runtime's own pid, as systemd and conmon set it.
+		c.env, c.prefix = env, []string{tools + "/probe", "listen"}
 		return c.ok().out
 	}
 	expect(w, "--preserve-fds 2 of 4", numbers(with(nil, 4, "--preserve-fds", "2")), "0 1 2 3 4")
@@ -148,8 +149,8 @@ func TestDescriptors(t *testing.T) {
 	expect(w, "LISTEN_FDS=1 and --preserve-fds 2", numbers(with([]string{"LISTEN_FDS=1"}, 4, "--preserve-fds", "2")), "0 1 2 3 4 5")
 
 	c := w.rt("run", "--bundle", w.bundle(args("env")).dir, w.id())
-	c.env, c.files = []string{"LISTEN_FDS=2", "LISTEN_FDNAMES=a:b"}, []*os.File{file, other}
-	holds(w, "environment with LISTEN_FDS", c.ok().out, "LISTEN_FDS=2\n", "LISTEN_PID=1\n", "LISTEN_FDNAMES=a:b\n")
+	c.env, c.files, c.prefix = []string{"LISTEN_FDS=2"}, []*os.File{file, other}, []string{tools + "/probe", "listen"}
+	holds(w, "environment with LISTEN_FDS", c.ok().out, "LISTEN_FDS=2\n", "LISTEN_PID=1\n")
 	c = w.rt("run", "--bundle", w.bundle(args("env")).dir, w.id())
 	if out := c.ok().out; strings.Contains(out, "LISTEN_") {
 		t.Errorf("LISTEN_ variables from nowhere:\n%s", out)
@@ -211,7 +212,7 @@ func TestCapabilities(t *testing.T) {
 		"default": {nil, user(0, 0), "0000000020000420", "0000000020000420", set(), "0000000020000420", set()},
 		"none":    {&specs.LinuxCapabilities{}, user(0, 0), set(), set(), set(), set(), set()},
 		"each its own": {&specs.LinuxCapabilities{Bounding: []string{"CAP_CHOWN", "CAP_KILL", "CAP_DAC_OVERRIDE"}, Permitted: []string{"CAP_CHOWN", "CAP_KILL"},
-			Effective: []string{"CAP_CHOWN", "CAP_KILL"}}, user(0, 0), set("CAP_CHOWN", "CAP_KILL", "CAP_DAC_OVERRIDE"), set("CAP_CHOWN", "CAP_KILL", "CAP_DAC_OVERRIDE"), set(),
+			Effective: []string{"CAP_CHOWN", "CAP_KILL"}}, user(0, 0), set("CAP_CHOWN", "CAP_KILL"), set("CAP_CHOWN", "CAP_KILL"), set(),
 			set("CAP_CHOWN", "CAP_KILL", "CAP_DAC_OVERRIDE"), set()},
 		"a user without ambient": {&specs.LinuxCapabilities{Bounding: []string{"CAP_CHOWN"}, Permitted: []string{"CAP_CHOWN"},
 			Effective: []string{"CAP_CHOWN"}}, user(1000, 1000), set(), set(), set(), set("CAP_CHOWN"), set()},

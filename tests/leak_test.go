@@ -83,21 +83,13 @@ func mentions(text, mark string) bool {
 	return found && (after == "" || after[0] < '0' || after[0] > '9')
 }
 
-// processes lists those that the test started, directly or not: by the mark in their environment
-// or command line, or by the mounts of their root.
+// processes lists those that the test started, directly or not.
 func (w *world) processes() []int {
 	var out []int
 	dirs, _ := os.ReadDir("/proc")
 	for _, d := range dirs {
 		pid, err := strconv.Atoi(d.Name())
-		if err != nil || pid == os.Getpid() {
-			continue
-		}
-		env, _ := os.ReadFile("/proc/" + d.Name() + "/environ")
-		cmd, _ := os.ReadFile("/proc/" + d.Name() + "/cmdline")
-		cg, _ := os.ReadFile("/proc/" + d.Name() + "/cgroup")
-		if !mentions(string(env), "BERTH_TEST_MARK="+w.mark) && !mentions(string(cmd), w.dir) &&
-			!mentions(string(cg), w.mark) && len(mountsOf(d.Name(), w.dir)) == 0 {
+		if err != nil || pid == 1 || pid == os.Getpid() || !w.marked(d.Name()) && !w.rooted(d.Name()) {
 			continue
 		}
 		if stat, _ := os.ReadFile("/proc/" + d.Name() + "/stat"); strings.Contains(string(stat), ") Z ") {
@@ -108,15 +100,38 @@ func (w *world) processes() []int {
 	return out
 }
 
+// marked: the test's own mark is in the environment or in the name of the cgroup. Nothing else
+// on the machine has it, so only such a process is ever killed.
+func (w *world) marked(pid string) bool {
+	env, _ := os.ReadFile("/proc/" + pid + "/environ")
+	cgroup, _ := os.ReadFile("/proc/" + pid + "/cgroup")
+	return mentions(string(env), "BERTH_TEST_MARK="+w.mark) || mentions(string(cgroup), w.mark)
+}
+
+// rooted: its root directory is one of the test's bundles.
+func (w *world) rooted(pid string) bool {
+	data, _ := os.ReadFile("/proc/" + pid + "/mountinfo")
+	for _, m := range parseMounts(string(data)) {
+		if m.point == "/" && strings.HasPrefix(m.root, w.dir+"/") {
+			return true
+		}
+	}
+	return false
+}
+
 // clear removes by hand what the runtime left, so that one failure stays one.
 func (w *world) clear() {
 	for _, pid := range w.processes() {
-		syscall.Kill(pid, syscall.SIGKILL)
+		if w.marked(strconv.Itoa(pid)) {
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
 	}
 	eventually(2*time.Second, func() bool { return len(w.processes()) == 0 })
 	for range mountsOf("self", w.dir) {
 		for _, line := range mountsOf("self", w.dir) {
-			syscall.Unmount(strings.Fields(line)[4], syscall.MNT_DETACH)
+			if point := strings.Fields(line)[4]; strings.HasPrefix(point, w.dir+"/") {
+				syscall.Unmount(point, syscall.MNT_DETACH)
+			}
 		}
 	}
 	dirs := cgroupsOf(w.mark)

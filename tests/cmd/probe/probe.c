@@ -144,6 +144,20 @@ static int nofile(char **argv)
 	return 127;
 }
 
+/* listen CMD...: as a service manager calls it: LISTEN_PID is its own pid */
+static int as_service(char **argv)
+{
+	char pid[16];
+
+	if (getenv("LISTEN_FDS")) {
+		snprintf(pid, sizeof pid, "%d", getpid());
+		setenv("LISTEN_PID", pid, 1);
+	}
+	execv(argv[0], argv);
+	perror(argv[0]);
+	return 127;
+}
+
 static int do_open(char **argv)
 {
 	int flags = strcmp(argv[1], "r") == 0   ? O_RDONLY
@@ -193,6 +207,8 @@ int main(int argc, char **argv)
 		return spawn(atoi(a[0]), n > 1);
 	if (strcmp(c, "dirty") == 0 && n >= 1)
 		return dirty(a);
+	if (strcmp(c, "listen") == 0 && n >= 1)
+		return as_service(a);
 	if (strcmp(c, "nofile") == 0 && n >= 3)
 		return nofile(a);
 	if (strcmp(c, "open") == 0 && n >= 2)
