@@ -75,11 +75,11 @@ func ReadProcess(d *scan.Decoder, v *specs.Process) {
 		case "user":
 			readUser(d, &v.User)
 		case "args":
-			scan.Slice(d, &v.Args, scan.String)
+			scan.Strings(d, &v.Args)
 		case "commandLine":
 			scan.String(d, &v.CommandLine)
 		case "env":
-			scan.Slice(d, &v.Env, scan.String)
+			scan.Strings(d, &v.Env)
 		case "cwd":
 			scan.String(d, &v.Cwd)
 		case "capabilities":
@@ -411,7 +411,7 @@ func readMount(d *scan.Decoder, v *specs.Mount) {
 		case "source":
 			scan.String(d, &v.Source)
 		case "options":
-			scan.Slice(d, &v.Options, scan.String)
+			scan.Strings(d, &v.Options)
 		case "uidMappings":
 			scan.Slice(d, &v.UIDMappings, readLinuxIDMapping)
 		case "gidMappings":
@@ -455,9 +455,9 @@ func readLinux(d *scan.Decoder, v *specs.Linux) {
 		case "rootfsPropagation":
 			scan.String(d, &v.RootfsPropagation)
 		case "maskedPaths":
-			scan.Slice(d, &v.MaskedPaths, scan.String)
+			scan.Strings(d, &v.MaskedPaths)
 		case "readonlyPaths":
-			scan.Slice(d, &v.ReadonlyPaths, scan.String)
+			scan.Strings(d, &v.ReadonlyPaths)
 		case "mountLabel":
 			scan.String(d, &v.MountLabel)
 		case "intelRdt":
@@ -513,7 +513,7 @@ func readWindows(d *scan.Decoder, v *specs.Windows) {
 	again:
 		switch k {
 		case "layerFolders":
-			scan.Slice(d, &v.LayerFolders, scan.String)
+			scan.Strings(d, &v.LayerFolders)
 		case "devices":
 			scan.Slice(d, &v.Devices, readWindowsDevice)
 		case "resources":
@@ -653,15 +653,15 @@ func readLinuxCapabilities(d *scan.Decoder, v *specs.LinuxCapabilities) {
 	again:
 		switch k {
 		case "bounding":
-			scan.Slice(d, &v.Bounding, scan.String)
+			scan.Strings(d, &v.Bounding)
 		case "effective":
-			scan.Slice(d, &v.Effective, scan.String)
+			scan.Strings(d, &v.Effective)
 		case "inheritable":
-			scan.Slice(d, &v.Inheritable, scan.String)
+			scan.Strings(d, &v.Inheritable)
 		case "permitted":
-			scan.Slice(d, &v.Permitted, scan.String)
+			scan.Strings(d, &v.Permitted)
 		case "ambient":
-			scan.Slice(d, &v.Ambient, scan.String)
+			scan.Strings(d, &v.Ambient)
 		default:
 			if k, ok = scan.Field(k, keysOfLinuxCapabilities); ok {
 				goto again
@@ -773,9 +773,9 @@ func readHook(d *scan.Decoder, v *specs.Hook) {
 		case "path":
 			scan.String(d, &v.Path)
 		case "args":
-			scan.Slice(d, &v.Args, scan.String)
+			scan.Strings(d, &v.Args)
 		case "env":
-			scan.Slice(d, &v.Env, scan.String)
+			scan.Strings(d, &v.Env)
 		case "timeout":
 			scan.Ptr(d, &v.Timeout, scan.Int)
 		default:
@@ -1425,7 +1425,7 @@ func readLinuxIntelRdt(d *scan.Decoder, v *specs.LinuxIntelRdt) {
 		case "closID":
 			scan.String(d, &v.ClosID)
 		case "schemata":
-			scan.Slice(d, &v.Schemata, scan.String)
+			scan.Strings(d, &v.Schemata)
 		case "l3CacheSchema":
 			scan.String(d, &v.L3CacheSchema)
 		case "memBwSchema":
@@ -1639,11 +1639,11 @@ func readWindowsNetwork(d *scan.Decoder, v *specs.WindowsNetwork) {
 	again:
 		switch k {
 		case "endpointList":
-			scan.Slice(d, &v.EndpointList, scan.String)
+			scan.Strings(d, &v.EndpointList)
 		case "allowUnqualifiedDNSQuery":
 			scan.Bool(d, &v.AllowUnqualifiedDNSQuery)
 		case "DNSSearchList":
-			scan.Slice(d, &v.DNSSearchList, scan.String)
+			scan.Strings(d, &v.DNSSearchList)
 		case "networkSharedContainerName":
 			scan.String(d, &v.NetworkSharedContainerName)
 		case "networkNamespace":
@@ -1667,7 +1667,7 @@ func readVMHypervisor(d *scan.Decoder, v *specs.VMHypervisor) {
 		case "path":
 			scan.String(d, &v.Path)
 		case "parameters":
-			scan.Slice(d, &v.Parameters, scan.String)
+			scan.Strings(d, &v.Parameters)
 		default:
 			if k, ok = scan.Field(k, keysOfVMHypervisor); ok {
 				goto again
@@ -1687,7 +1687,7 @@ func readVMKernel(d *scan.Decoder, v *specs.VMKernel) {
 		case "path":
 			scan.String(d, &v.Path)
 		case "parameters":
-			scan.Slice(d, &v.Parameters, scan.String)
+			scan.Strings(d, &v.Parameters)
 		case "initrd":
 			scan.String(d, &v.InitRD)
 		default:
@@ -1733,7 +1733,7 @@ func readHWConfig(d *scan.Decoder, v *specs.HWConfig) {
 		case "memory":
 			scan.Ptr(d, &v.Memory, scan.Uint)
 		case "dtdevs":
-			scan.Slice(d, &v.DtDevs, scan.String)
+			scan.Strings(d, &v.DtDevs)
 		case "iomems":
 			scan.Slice(d, &v.IOMems, readIOMems)
 		case "irqs":
@@ -1801,17 +1801,17 @@ func readFreeBSDJail(d *scan.Decoder, v *specs.FreeBSDJail) {
 		case "ip4":
 			scan.String(d, &v.Ip4)
 		case "ip4Addr":
-			scan.Slice(d, &v.Ip4Addr, scan.String)
+			scan.Strings(d, &v.Ip4Addr)
 		case "ip6":
 			scan.String(d, &v.Ip6)
 		case "ip6Addr":
-			scan.Slice(d, &v.Ip6Addr, scan.String)
+			scan.Strings(d, &v.Ip6Addr)
 		case "vnet":
 			scan.String(d, &v.Vnet)
 		case "interface":
 			scan.String(d, &v.Interface)
 		case "vnetInterfaces":
-			scan.Slice(d, &v.VnetInterfaces, scan.String)
+			scan.Strings(d, &v.VnetInterfaces)
 		case "sysvmsg":
 			scan.String(d, &v.SysVMsg)
 		case "sysvsem":
@@ -2037,7 +2037,7 @@ func readFreeBSDJailAllow(d *scan.Decoder, v *specs.FreeBSDJailAllow) {
 		case "chflags":
 			scan.Bool(d, &v.Chflags)
 		case "mount":
-			scan.Slice(d, &v.Mount, scan.String)
+			scan.Strings(d, &v.Mount)
 		case "quotas":
 			scan.Bool(d, &v.Quotas)
 		case "socketAf":

@@ -98,6 +98,9 @@ func (e *emitter) reader(t types.Type) (function, elem string, err error) {
 		if isByte(u.Elem()) {
 			return "", "", fmt.Errorf("%s is not supported: base64", t)
 		}
+		if types.Identical(t, types.NewSlice(types.Typ[types.String])) {
+			return "scan.Strings", "", nil
+		}
 		elem, err = e.readFunc(u.Elem())
 		return "scan.Slice", elem, err
 	case *types.Map:

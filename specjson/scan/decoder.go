@@ -32,6 +32,7 @@ type Decoder struct {
 	msg      string
 	isSyntax bool
 	spans    [captures]span
+	strings  []string // see Strings
 }
 
 type span struct {

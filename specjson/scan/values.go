@@ -10,6 +10,10 @@ type signed interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64
 }
 
+// stringsChunk is how many strings Strings allocates together: 4 KiB, enough for the lists of
+// most configs.
+const stringsChunk = 256
+
 type unsigned interface {
 	~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64
 }
@@ -176,6 +180,37 @@ func Slice[S ~[]T, T any](d *Decoder, p *S, elem func(*Decoder, *T)) {
 		s = S{}
 	}
 	*p = s[:n]
+}
+
+// Strings is Slice for the most common element. New lists are cut from one array that the
+// whole document shares: each size of list that is allocated by itself costs a fresh process
+// two page faults.
+func Strings(d *Decoder, p *[]string) {
+	if *p != nil || d.space() != '[' {
+		Slice(d, p, String)
+		return
+	}
+	start := len(d.strings)
+	for more := d.openList(); more; more = d.nextElement() {
+		if len(d.strings) == cap(d.strings) {
+			// Those of this list move; what was cut before stays where it is.
+			n := len(d.strings) - start
+			grown := make([]string, n, max(stringsChunk, 2*n))
+			copy(grown, d.strings[start:])
+			d.strings, start = grown, 0
+		}
+		if len(d.strings)-start == MaxElements {
+			d.fail(d.pos, "has too many elements")
+			return
+		}
+		d.strings = append(d.strings, "")
+		String(d, &d.strings[len(d.strings)-1])
+	}
+	end := len(d.strings)
+	*p = d.strings[start:end:end]
+	if start == end {
+		*p = []string{}
+	}
 }
 
 // Map reads an object into *p, adding to what is there; null makes it nil.
