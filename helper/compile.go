@@ -95,7 +95,9 @@ func libcontainerForm(p *specs.LinuxSeccomp, kernel uint64) (*configs.Seccomp, e
 	if err != nil {
 		return nil, at(root, "%s", err)
 	}
-	config.Flags = p.Flags
+	if len(p.Flags) > 0 {
+		config.Flags = p.Flags
+	}
 	// A profile that is silent on flags gets runc's default, where the kernel has it.
 	if p.Flags == nil && kernel&unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW != 0 {
 		config.Flags = []specs.LinuxSeccompFlag{specs.LinuxSeccompFlagSpecAllow}

@@ -49,7 +49,10 @@ func buildFilter(config *configs.Seccomp, from []source) (filter *libseccomp.Scm
 			skipped = append(skipped, call.Name)
 			continue
 		}
-		if err := addRule(filter, number, action, call.Args); err != nil {
+		err = addRule(filter, number, action, call.Args)
+		if errors.Is(err, syscall.EEXIST) {
+			return nil, nil, at(namePath(from[i].call, from[i].name), "an earlier rule has another action for the same calls of %s", call.Name)
+		} else if err != nil {
 			return nil, nil, at(namePath(from[i].call, from[i].name), "rule for %s: libseccomp: %s", call.Name, err)
 		}
 	}

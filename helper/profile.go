@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/opencontainers/runc/libcontainer/seccomp"
 	"github.com/opencontainers/runtime-spec/specs-go"
@@ -92,8 +93,10 @@ func decode(data []byte, v any, path string) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &wrong):
-		if wrong.Field != "" {
-			path += "." + wrong.Field
+		// A field of an embedded struct is given with the struct's name, which JSON does not have.
+		field := strings.TrimPrefix(strings.TrimPrefix(wrong.Field, "LinuxSeccomp."), "LinuxSyscall.")
+		if field != "" {
+			path += "." + field
 		}
 		return at(path, "%s where %s is expected", wrong.Value, kindName(wrong.Type.String()))
 	case errors.As(err, &syntax):
