@@ -92,7 +92,7 @@ func prepare(o options) (int, error) {
 // measure is the inner process.
 func measure(o options) error {
 	runtime.LockOSThread()
-	cs, ws, err := chosen(o)
+	t, cs, ws, err := chosen(o)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func measure(o options) error {
 	if err := makeBundles(e); err != nil {
 		return err
 	}
-	r, err := measureAll(o, e, cs, ws)
+	r, err := measureAll(o, e, t, cs, ws)
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func measure(o options) error {
 	return nil
 }
 
-func measureAll(o options, e *env, cs []contender, ws []workload) (*results, error) {
+func measureAll(o options, e *env, t tools, cs []contender, ws []workload) (*results, error) {
 	r := &results{
 		Commit:  commit(o.dir),
 		Date:    time.Now().UTC().Format(time.RFC3339),
@@ -134,6 +134,11 @@ func measureAll(o options, e *env, cs []contender, ws []workload) (*results, err
 			return nil, err
 		}
 	}
+	if o.has("memory") {
+		if r.Memory, err = measureMemory(e, cs, t); err != nil {
+			return nil, err
+		}
+	}
 	r.Machine.After = load()
 	return r, nil
 }
@@ -142,23 +147,23 @@ func (o options) has(part string) bool {
 	return o.parts == "" || contains(strings.Split(o.parts, ","), part)
 }
 
-func chosen(o options) ([]contender, []workload, error) {
+func chosen(o options) (tools, []contender, []workload, error) {
 	dir, err := filepath.Abs(o.dir)
 	if err != nil {
-		return nil, nil, err
+		return tools{}, nil, nil, err
 	}
 	program, err := filepath.Abs(o.berth)
 	if err != nil {
-		return nil, nil, err
+		return tools{}, nil, nil, err
 	}
 	t, err := buildTools(dir)
 	if err != nil {
-		return nil, nil, err
+		return tools{}, nil, nil, err
 	}
 	cs, err := pick(allContenders(program, t), o.contenders)
 	if err != nil {
-		return nil, nil, err
+		return tools{}, nil, nil, err
 	}
 	ws, err := pickWorkloads(o.only)
-	return cs, ws, err
+	return t, cs, ws, err
 }

@@ -5,5 +5,4 @@ import "errors"
 func renderAgain(o options) error             { return errors.New("not written yet") }
 func writeReport(o options, r *results) error { return errors.New("not written yet") }
 
-type memoryResult struct{}
 type traceResult struct{}

@@ -25,6 +25,7 @@ func printResults(out io.Writer, r *results) error {
 			fmt.Fprintf(t, "%s\t\n", partsOf(w, c.Name))
 		}
 	}
+	printMemory(t, r)
 	return t.Flush()
 }
 
@@ -53,4 +54,17 @@ func partMedians(samples []micros) []float64 {
 		out[i] = median(column)
 	}
 	return out
+}
+
+func printMemory(t io.Writer, r *results) {
+	if len(r.Memory) > 0 {
+		fmt.Fprintf(t, "\nmemory, kB\tlargest process\tpeak of all\tcreated: RSS\tPSS\tprivate\tcgroup\tprocesses\tmounts\tcgroups\tfiles\tbytes\t\n")
+	}
+	for _, m := range r.Memory {
+		fmt.Fprintf(t, "%s\t%.0f\t%.0f\t", m.Name, median(m.MaxRSS), median(m.PeakAll))
+		if c := m.Created; c != nil {
+			fmt.Fprintf(t, "%.0f\t%.0f\t%.0f\t%.0f\t%.1f\t%.1f\t%.1f\t%.1f\t%.0f\t", c.RSS, c.PSS, c.Private, c.Usage, c.Processes, c.Mounts, c.Cgroups, c.Files, c.FileBytes)
+		}
+		fmt.Fprintln(t)
+	}
 }

@@ -3,16 +3,15 @@
  * memory measurement. A process inherits the peak of the image that called exec, so the
  * parent has to be small: Go's would hide every runtime's own.
  *
- *   launch PROCS FD COMMAND...
+ *   launch PROCS REPORT COMMAND...
  *
- * It joins the cgroup whose cgroup.procs is PROCS first and writes "STATUS MAXRSS_KB\n" to
- * descriptor FD, which COMMAND does not get.
+ * It joins the cgroup whose cgroup.procs is PROCS first, and at the end writes
+ * "STATUS MAXRSS_KB\n" to the file REPORT.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -31,15 +30,15 @@ int main(int argc, char **argv)
 	pid_t pid;
 
 	if (argc < 4) {
-		fprintf(stderr, "usage: launch PROCS FD COMMAND...\n");
+		fprintf(stderr, "usage: launch PROCS REPORT COMMAND...\n");
 		return 125;
 	}
-	out = atoi(argv[2]);
 	fd = open(argv[1], O_WRONLY | O_CLOEXEC);
 	if (fd < 0 || write(fd, "0", 1) != 1)
 		return fail(argv[1]);
-	if (fcntl(out, F_SETFD, FD_CLOEXEC) < 0)
-		return fail("descriptor");
+	out = open(argv[2], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (out < 0)
+		return fail(argv[2]);
 	pid = fork();
 	if (pid < 0)
 		return fail("fork");
