@@ -46,8 +46,8 @@ struct plan_header {
 };
 
 /* struct op.flags */
-/* run only if the earlier operation num[3] was skipped or took its alternative; not for PRCTL,
-   SETATTR and MKNOD, which use num[3], nor for alternatives */
+/* run only if the earlier operation num[3] was skipped or took its alternative; not for PRCTL and
+   MKNOD, which use num[3], nor for alternatives; SETATTR is then recursive */
 #define OPF_IF_SKIPPED 1u
 
 /* struct op.alt: index into the whole array (of an alternative; above the operation's own), or one
@@ -182,10 +182,10 @@ struct op {
 	/* path str0 in root slot0, if it exists: read-only (recursive bind of itself) */ \
 	OP(READONLY_PATH, 46, "i-", "s--") \
 	/* path str0 in root slot0, if it exists: a directory is covered by the mount slot1 (the \
-	   first use attaches it, later ones attach clones of it) */ \
+	   first use attaches it, later ones attach clones of it); another: ENOTDIR, for MASK_FILE */ \
 	OP(MASK_DIR, 47, "i?", "s--") \
-	/* the same for one that is not a directory: covered by a clone of the file slot1. Of \
-	   MASK_DIR and MASK_FILE on one path, the one that does not fit does nothing */ \
+	/* the same for one that is not a directory: covered by a clone of the file slot1. On a \
+	   directory it does nothing */ \
 	OP(MASK_FILE, 48, "ii", "s--") \
 	/* node str0 in root slot0: num0 mode with S_IF*, num1 device (glibc makedev), num2 uid, \
 	   num3 gid. One that exists with the same type and number stays as it is */ \

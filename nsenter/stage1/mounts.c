@@ -156,7 +156,7 @@ long op_MASK_DIR(const struct op *o)
 	struct slot *cover;
 
 	if (target < 0)
-		return missing(target) ? 0 : target;
+		return target == -ENOENT ? 0 : target;
 	if (o->slot[1] < 0) {
 		close_fd((int)target);
 		return -EBADF;

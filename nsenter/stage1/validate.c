@@ -128,6 +128,8 @@ static int vectors_apart(const struct data *d, uint64_t a, uint64_t b)
 {
 	const uint64_t *va = vector_at(d, a), *vb = vector_at(d, b);
 
+	if (va == vb)
+		return va[0] == 0; /* nothing to turn */
 	return va + va[0] + 2 <= vb || vb + vb[0] + 2 <= va;
 }
 
@@ -166,7 +168,7 @@ static int condition_ok(const struct plan_header *h, const struct op *o, uint32_
 	if (o->flags != OPF_IF_SKIPPED || index >= h->nops || o->num[3] >= index)
 		return 0;
 	/* these use num[3] themselves */
-	return o->code != CODE_PRCTL && o->code != CODE_SETATTR && o->code != CODE_MKNOD;
+	return o->code != CODE_PRCTL && o->code != CODE_MKNOD;
 }
 
 static const char *numbers(const struct op *o)

@@ -1,0 +1,8 @@
+package nsenter
+
+import _ "embed"
+
+// Built by make (nsenter/build.mk); a plain `go build` before make fails on this line.
+//
+//go:embed run-make-first/stage1-amd64
+var image []byte
