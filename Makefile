@@ -57,7 +57,7 @@ deps-build deps-demo deps-test deps-bench deps-cross: deps-%:
 
 .PHONY: demo test bench lint fuzz cross
 demo: berth deps-demo
-	@scripts/demo ./berth
+	@scripts/demo $(OUT)
 
 test: berth deps-demo deps-test deps-cross
 	@$(GO) run -tags $(TAGS) ./tests/runner
