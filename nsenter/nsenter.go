@@ -41,12 +41,12 @@ type Error struct {
 func (e *Error) Error() string { return e.Op + ": " + e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
-// CgroupError says that the kernel, or what filters system calls here, did not clone the child
+// CgroupRefusedError says that the kernel, or what filters system calls here, did not clone the child
 // into Launch.CgroupFD. A plain clone and a move may work.
-type CgroupError struct{ Err syscall.Errno }
+type CgroupRefusedError struct{ Err syscall.Errno }
 
-func (e *CgroupError) Error() string { return "clone stage1 into its cgroup: " + e.Err.Error() }
-func (e *CgroupError) Unwrap() error { return e.Err }
+func (e *CgroupRefusedError) Error() string { return "clone stage1 into its cgroup: " + e.Err.Error() }
+func (e *CgroupRefusedError) Unwrap() error { return e.Err }
 
 // ErrNoProc: stage1 is executed through /proc/self/fd.
 var ErrNoProc = errors.New("/proc is not mounted: stage1 is executed from /proc/self/fd")
@@ -168,7 +168,7 @@ func (l *Launch) launchError(err error) error {
 		switch errno {
 		case syscall.ENOSYS, syscall.EPERM, syscall.EACCES, syscall.EINVAL, syscall.E2BIG,
 			syscall.EOPNOTSUPP, syscall.EBUSY, syscall.EBADF, syscall.ENODEV:
-			return &CgroupError{errno}
+			return &CgroupRefusedError{errno}
 		}
 	}
 	if errno == syscall.ENOENT && unix.Access("/proc/self/fd", unix.F_OK) != nil {

@@ -39,8 +39,8 @@ type Message struct {
 	Pid            int   // the sender's, as this pid namespace counts
 }
 
-// ErrGone: stage1 has ended. Next says why, if stage1 could.
-var ErrGone = errors.New("stage1 is gone")
+// ErrGone: stage1 has ended. Next says why, if stage1 could. It is an EPIPE too.
+var ErrGone error = &Error{"send to stage1", syscall.EPIPE}
 
 var errMessage = errors.New("malformed message from stage1")
 
