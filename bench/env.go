@@ -43,13 +43,19 @@ func newEnv(settle time.Duration) (*env, error) {
 	if e.hierarchies, err = v1Hierarchies(); err != nil {
 		return nil, err
 	}
-	if e.mounts, err = os.ReadFile("/proc/self/mountinfo"); err != nil {
+	if err := e.noteMounts(); err != nil {
 		return nil, err
 	}
 	if e.spawner, err = newSpawner(scratch); err != nil {
 		return nil, err
 	}
 	return e, makeRootfs(scratch)
+}
+
+// noteMounts takes the mounts that are there now for the benchmark's own.
+func (e *env) noteMounts() (err error) {
+	e.mounts, err = os.ReadFile("/proc/self/mountinfo")
+	return err
 }
 
 // root is the contender's --root.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -14,7 +15,8 @@ import (
 )
 
 // The benchmark runs in a mount namespace of its own. Its parent makes the directories
-// that it needs outside, and removes them however it ended.
+// that it needs outside, and removes them however it ended. No mount is seen outside; but
+// a hierarchy for hugetlb shows in everybody's /proc/self/cgroup until the end.
 
 const (
 	innerEnv  = "BERTH_BENCH_DIRS" // set for the inner process: scratch and state directory
@@ -34,22 +36,12 @@ func isolate() (status int, err error) {
 		return 1, err
 	}
 	defer os.RemoveAll(state)
-	for _, dir := range mountPoints() {
-		undo, err := makeDir(dir)
-		if err != nil {
-			return 1, err
-		}
-		defer undo()
+	undo, err := makeDir(cacheDir)
+	if err != nil {
+		return 1, err
 	}
+	defer undo()
 	return runInner(scratch, state)
-}
-
-// mountPoints are the directories that the inner process mounts something on.
-func mountPoints() []string {
-	if needsHugetlb() {
-		return []string{cacheDir, filepath.Join(cgroupDir, "hugetlb")}
-	}
-	return []string{cacheDir}
 }
 
 // makeDir makes dir unless it is there. undo removes it if it was made here and is empty.
@@ -126,9 +118,61 @@ func prepareMounts(scratch string) error {
 	if !needsHugetlb() {
 		return nil
 	}
-	dir := filepath.Join(cgroupDir, "hugetlb")
-	if err := syscall.Mount("cgroup", dir, "cgroup", 0, "hugetlb"); err != nil {
-		return fmt.Errorf("mount cgroup on %s: %w", dir, err)
+	return addHugetlb(scratch)
+}
+
+// addHugetlb puts another tmpfs on /sys/fs/cgroup, moves all hierarchies there, and mounts
+// one for hugetlb beside them. A directory made in the host's own tmpfs would do too, but
+// be seen by every other program: they would take it for the hierarchy.
+func addHugetlb(scratch string) error {
+	dir := filepath.Join(scratch, "cgroup")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "mode=755"); err != nil {
+		return fmt.Errorf("mount tmpfs on %s: %w", dir, err)
+	}
+	entries, err := os.ReadDir(cgroupDir)
+	if err != nil {
+		return err
+	}
+	for _, d := range entries {
+		if err := moveHierarchy(filepath.Join(cgroupDir, d.Name()), filepath.Join(dir, d.Name()), d); err != nil {
+			return err
+		}
+	}
+	hugetlb := filepath.Join(dir, "hugetlb")
+	if err := os.MkdirAll(hugetlb, 0o755); err != nil {
+		return err
+	}
+	if err := syscall.Mount("cgroup", hugetlb, "cgroup", 0, "hugetlb"); err != nil {
+		return fmt.Errorf("mount cgroup on %s: %w", hugetlb, err)
+	}
+	return move(dir, cgroupDir)
+}
+
+// moveHierarchy moves what is mounted at from, or copies a symlink ("cpu" may be one).
+func moveHierarchy(from, to string, d fs.DirEntry) error {
+	if d.Type() == fs.ModeSymlink {
+		target, err := os.Readlink(from)
+		if err != nil {
+			return err
+		}
+		return os.Symlink(target, to)
+	}
+	if err := os.Mkdir(to, 0o755); err != nil {
+		return err
+	}
+	err := move(from, to)
+	if errors.Is(err, syscall.EINVAL) {
+		return nil // nothing is mounted there
+	}
+	return err
+}
+
+func move(from, to string) error {
+	if err := syscall.Mount(from, to, "", syscall.MS_MOVE, ""); err != nil {
+		return fmt.Errorf("move %s to %s: %w", from, to, err)
 	}
 	return nil
 }

@@ -27,6 +27,7 @@ type options struct {
 	settle     time.Duration
 	write      bool
 	render     bool
+	timelines  string
 }
 
 const (
@@ -43,9 +44,10 @@ func parseFlags() options {
 	flag.StringVar(&o.only, "only", "", "comma-separated `workloads`: run-default, run-seccomp-warm, run-seccomp-cold, cycle-...")
 	flag.StringVar(&o.contenders, "contenders", "", "comma-separated `names`: berth, crun, crun-static, runc, floor, floor-cgroups")
 	flag.StringVar(&o.parts, "parts", "", "comma-separated: speed, memory, trace (default all; with -quick speed)")
-	flag.DurationVar(&o.settle, "settle", 20*time.Millisecond, "pause before each run, for the kernel to finish the last one's clean-up")
+	flag.DurationVar(&o.settle, "settle", 0, "pause before each run, besides the look at what the last one left")
 	flag.BoolVar(&o.write, "write", false, "write bench/results, docs/performance.md and its chart")
 	flag.BoolVar(&o.render, "render", false, "write the report again from bench/results; measure nothing")
+	flag.StringVar(&o.timelines, "timelines", "", "also write each traced workload's median run, call by call, to this `directory`")
 	flag.Parse()
 	if o.quick {
 		o.runs = quickRuns
@@ -136,6 +138,11 @@ func measureAll(o options, e *env, t tools, cs []contender, ws []workload) (*res
 	}
 	if o.has("memory") {
 		if r.Memory, err = measureMemory(e, cs, t); err != nil {
+			return nil, err
+		}
+	}
+	if o.has("trace") {
+		if r.Traces, r.NoTraces, err = measureTraces(e, ws, cs, o.timelines); err != nil {
 			return nil, err
 		}
 	}

@@ -153,7 +153,7 @@ func (e *env) createOne(c contender, r *createdResult) error {
 	if err != nil {
 		return err
 	}
-	time.Sleep(e.settle) // it may still be on the way from "waiting" to its last sleep
+	time.Sleep(20 * time.Millisecond) // it may still be on the way from "waiting" to its last sleep
 	if err := addSmaps(pid, r); err != nil {
 		return err
 	}

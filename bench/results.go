@@ -20,6 +20,7 @@ type results struct {
 	Workloads  []workloadResult  `json:"workloads"`
 	Memory     []memoryResult    `json:"memory"`
 	Traces     []traceResult     `json:"traces"`
+	NoTraces   string            `json:"no_traces,omitempty"` // why there are none
 }
 
 type contenderResult struct {

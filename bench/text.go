@@ -26,6 +26,7 @@ func printResults(out io.Writer, r *results) error {
 		}
 	}
 	printMemory(t, r)
+	printTraces(t, r)
 	return t.Flush()
 }
 
@@ -66,5 +67,21 @@ func printMemory(t io.Writer, r *results) {
 			fmt.Fprintf(t, "%.0f\t%.0f\t%.0f\t%.0f\t%.1f\t%.1f\t%.1f\t%.1f\t%.0f\t", c.RSS, c.PSS, c.Private, c.Usage, c.Processes, c.Mounts, c.Cgroups, c.Files, c.FileBytes)
 		}
 		fmt.Fprintln(t)
+	}
+}
+
+func printTraces(t io.Writer, r *results) {
+	if r.NoTraces != "" {
+		fmt.Fprintf(t, "\nno breakdown: %s\n", r.NoTraces)
+	}
+	for _, x := range r.Traces {
+		fmt.Fprintf(t, "\n%s, %s: where %.2f ms go\tms\t\n", x.Workload, x.Name, x.Total/1000)
+		for _, p := range phases {
+			fmt.Fprintf(t, "%s\t%.2f\t\n", p, x.Phases[p]/1000)
+		}
+		fmt.Fprintf(t, "%.0f system calls; the longest:\t\t\n", x.Syscalls)
+		for _, s := range x.Slowest {
+			fmt.Fprintf(t, "at %.2f  %s  %s\t%.2f\t\n", s.At/1000, s.Who, s.Name, s.Took/1000)
+		}
 	}
 }
