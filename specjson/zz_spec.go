@@ -248,7 +248,7 @@ func AppendProcess(dst []byte, v *specs.Process) []byte {
 	}
 	if v.Scheduler != nil {
 		dst = append(dst, `"scheduler":`...)
-		dst = append(scan.AppendPtr(dst, v.Scheduler, appendScheduler), ',')
+		dst = append(scan.AppendPtr(dst, v.Scheduler, AppendScheduler), ',')
 	}
 	if v.SelinuxLabel != "" {
 		dst = append(dst, `"selinuxLabel":`...)
@@ -256,7 +256,7 @@ func AppendProcess(dst []byte, v *specs.Process) []byte {
 	}
 	if v.IOPriority != nil {
 		dst = append(dst, `"ioPriority":`...)
-		dst = append(scan.AppendPtr(dst, v.IOPriority, appendLinuxIOPriority), ',')
+		dst = append(scan.AppendPtr(dst, v.IOPriority, AppendLinuxIOPriority), ',')
 	}
 	if v.ExecCPUAffinity != nil {
 		dst = append(dst, `"execCPUAffinity":`...)
@@ -373,6 +373,72 @@ func AppendLinuxResources(dst []byte, v *specs.LinuxResources) []byte {
 	if len(v.Unified) > 0 {
 		dst = append(dst, `"unified":`...)
 		dst = append(scan.AppendMap(dst, v.Unified, scan.AppendString), ',')
+	}
+	return scan.Close(dst)
+}
+
+// AppendScheduler appends *v as an object.
+func AppendScheduler(dst []byte, v *specs.Scheduler) []byte {
+	dst = append(dst, '{')
+	dst = append(dst, `"policy":`...)
+	dst = append(scan.AppendString(dst, &v.Policy), ',')
+	if v.Nice != 0 {
+		dst = append(dst, `"nice":`...)
+		dst = append(scan.AppendInt(dst, &v.Nice), ',')
+	}
+	if v.Priority != 0 {
+		dst = append(dst, `"priority":`...)
+		dst = append(scan.AppendInt(dst, &v.Priority), ',')
+	}
+	if len(v.Flags) > 0 {
+		dst = append(dst, `"flags":`...)
+		dst = append(scan.AppendSlice(dst, v.Flags, scan.AppendString), ',')
+	}
+	if v.Runtime != 0 {
+		dst = append(dst, `"runtime":`...)
+		dst = append(scan.AppendUint(dst, &v.Runtime), ',')
+	}
+	if v.Deadline != 0 {
+		dst = append(dst, `"deadline":`...)
+		dst = append(scan.AppendUint(dst, &v.Deadline), ',')
+	}
+	if v.Period != 0 {
+		dst = append(dst, `"period":`...)
+		dst = append(scan.AppendUint(dst, &v.Period), ',')
+	}
+	return scan.Close(dst)
+}
+
+// AppendLinuxIOPriority appends *v as an object.
+func AppendLinuxIOPriority(dst []byte, v *specs.LinuxIOPriority) []byte {
+	dst = append(dst, '{')
+	dst = append(dst, `"class":`...)
+	dst = append(scan.AppendString(dst, &v.Class), ',')
+	dst = append(dst, `"priority":`...)
+	dst = append(scan.AppendInt(dst, &v.Priority), ',')
+	return scan.Close(dst)
+}
+
+// AppendLinuxTimeOffset appends *v as an object.
+func AppendLinuxTimeOffset(dst []byte, v *specs.LinuxTimeOffset) []byte {
+	dst = append(dst, '{')
+	if v.Secs != 0 {
+		dst = append(dst, `"secs":`...)
+		dst = append(scan.AppendInt(dst, &v.Secs), ',')
+	}
+	if v.Nanosecs != 0 {
+		dst = append(dst, `"nanosecs":`...)
+		dst = append(scan.AppendUint(dst, &v.Nanosecs), ',')
+	}
+	return scan.Close(dst)
+}
+
+// AppendLinuxNetDevice appends *v as an object.
+func AppendLinuxNetDevice(dst []byte, v *specs.LinuxNetDevice) []byte {
+	dst = append(dst, '{')
+	if v.Name != "" {
+		dst = append(dst, `"name":`...)
+		dst = append(scan.AppendString(dst, &v.Name), ',')
 	}
 	return scan.Close(dst)
 }
@@ -1056,48 +1122,6 @@ func appendPOSIXRlimit(dst []byte, v *specs.POSIXRlimit) []byte {
 	dst = append(scan.AppendUint(dst, &v.Hard), ',')
 	dst = append(dst, `"soft":`...)
 	dst = append(scan.AppendUint(dst, &v.Soft), ',')
-	return scan.Close(dst)
-}
-
-// appendScheduler appends *v as an object.
-func appendScheduler(dst []byte, v *specs.Scheduler) []byte {
-	dst = append(dst, '{')
-	dst = append(dst, `"policy":`...)
-	dst = append(scan.AppendString(dst, &v.Policy), ',')
-	if v.Nice != 0 {
-		dst = append(dst, `"nice":`...)
-		dst = append(scan.AppendInt(dst, &v.Nice), ',')
-	}
-	if v.Priority != 0 {
-		dst = append(dst, `"priority":`...)
-		dst = append(scan.AppendInt(dst, &v.Priority), ',')
-	}
-	if len(v.Flags) > 0 {
-		dst = append(dst, `"flags":`...)
-		dst = append(scan.AppendSlice(dst, v.Flags, scan.AppendString), ',')
-	}
-	if v.Runtime != 0 {
-		dst = append(dst, `"runtime":`...)
-		dst = append(scan.AppendUint(dst, &v.Runtime), ',')
-	}
-	if v.Deadline != 0 {
-		dst = append(dst, `"deadline":`...)
-		dst = append(scan.AppendUint(dst, &v.Deadline), ',')
-	}
-	if v.Period != 0 {
-		dst = append(dst, `"period":`...)
-		dst = append(scan.AppendUint(dst, &v.Period), ',')
-	}
-	return scan.Close(dst)
-}
-
-// appendLinuxIOPriority appends *v as an object.
-func appendLinuxIOPriority(dst []byte, v *specs.LinuxIOPriority) []byte {
-	dst = append(dst, '{')
-	dst = append(dst, `"class":`...)
-	dst = append(scan.AppendString(dst, &v.Class), ',')
-	dst = append(dst, `"priority":`...)
-	dst = append(scan.AppendInt(dst, &v.Priority), ',')
 	return scan.Close(dst)
 }
 

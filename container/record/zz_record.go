@@ -33,7 +33,7 @@ func readRecord(d *scan.Decoder, v *Record) {
 		case "cgroup_paths":
 			scan.Map(d, &v.CgroupPaths, scan.String)
 		case "cgroup_made":
-			scan.Slice(d, &v.CgroupMade, scan.String)
+			scan.Strings(d, &v.CgroupMade)
 		case "hooks":
 			scan.Ptr(d, &v.Hooks, specjson.ReadHooks)
 		case "process":

@@ -39,13 +39,19 @@ var outputs = []output{
 		},
 		append: []string{
 			specs + "Process", specs + "Hooks", specs + "State", specs + "ContainerProcessState",
-			specs + "LinuxResources",
+			specs + "LinuxResources", specs + "Scheduler", specs + "LinuxIOPriority",
+			specs + "LinuxTimeOffset", specs + "LinuxNetDevice",
 		},
 		capture: []capture{
 			{field: "Spec.Linux", name: "captureLinux"},
 			{field: "Spec.Process", name: "captureProcess"},
 			{field: "Linux.Seccomp", name: "captureSeccomp", rawOnly: true},
 		},
+	},
+	{
+		dir:  "runcstate",
+		file: "zz_state.go",
+		read: []string{"State"},
 	},
 	{
 		dir:    "container/record",
