@@ -130,8 +130,9 @@ struct op {
 	/* PR_CAP_AMBIENT: clear all, then raise each of num0 */ \
 	OP(AMBIENT, 15, "--", "---") \
 	OP(NO_NEW_PRIVS, 16, "--", "---") \
-	/* seccomp(SET_MODE_FILTER, num0 flags) with the struct sock_filter array of str0, or if \
-	   none, of the data granted with SYNC id num1. slot0: the listener's descriptor */ \
+	/* seccomp(SET_MODE_FILTER): flags num0 and the struct sock_filter array of str0, or if none, \
+	   the data granted with SYNC id num1: uint64 flags, then the array; no data: no filter. \
+	   slot0: the listener's descriptor */ \
 	OP(SECCOMP, 17, "o-", "B--") \
 	/* close_range(num0, num1, num2 flags) */ \
 	OP(CLOSE_RANGE, 18, "--", "---") \
@@ -240,6 +241,7 @@ struct op {
 #define TGT_EXISTING 4u /* must exist, of either kind */
 #define TGT_STRICT 8u   /* no component may be a symlink */
 #define TGT_NOT_ROOT 16u /* the root itself is refused: EBUSY */
+#define TGT_NOT_PROC 32u /* a file on a procfs is refused: EXDEV */
 
 /* SYNC ids */
 #define SYNC_MAPS 1u     /* uid_map and gid_map are written */

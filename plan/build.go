@@ -40,6 +40,7 @@ type builder struct {
 	root, proc, fifo, devnull Slot
 	devSlot                   Slot // /dev's own mount, if it must turn read-only at the end
 	cgroupWaited              bool
+	nofile                    *SetRlimit // set after the wait for start
 }
 
 type nsRef struct{ path, field string }
@@ -157,6 +158,7 @@ func (b *builder) namespaces() {
 		b.paths[flag] = nsRef{ns.Path, field + ".path"}
 		b.joined[flag] = b.pass(Pass{Kind: PassNamespace, Path: ns.Path, NSType: flag, Field: field + ".path"})
 	}
+	b.p.NewPID, b.p.MountNS = b.fresh&newPID != 0, b.has(newNS)
 	maps := len(b.linux().UIDMappings) + len(b.linux().GIDMappings)
 	if maps > 0 && b.fresh&newUser == 0 && b.joined[newUser] == 0 {
 		b.fail("linux.uidMappings", "maps need a user namespace in linux.namespaces")

@@ -31,6 +31,7 @@ const (
 	Hostname     Code = 24
 	Domainname   Code = 25
 	LoUp         Code = 26
+	CloseEach    Code = 27
 
 	OpenProc  Code = 30
 	CloneProc Code = 31
@@ -100,6 +101,7 @@ var codes = map[Code]codeInfo{
 	Hostname:     {"hostname", "--", "s--"},
 	Domainname:   {"domainname", "--", "s--"},
 	LoUp:         {"lo_up", "--", "---"},
+	CloseEach:    {"close_each", "--", "---"},
 	OpenProc:     {"open_proc", "o-", "---"},
 	CloneProc:    {"clone_proc", "o-", "s--"},
 	ProcWrite:    {"proc_write", "i-", "sb-"},
@@ -159,6 +161,7 @@ const (
 	TargetExisting = 4
 	TargetStrict   = 8
 	TargetNotRoot  = 16
+	TargetNotProc  = 32
 )
 
 // Errnos is the set of errnos on which an operation's alternative is taken (ON_* of ops.h).

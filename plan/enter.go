@@ -19,7 +19,9 @@ var joinOrder = []struct {
 // leaks across an exec, nobody traces.
 func (b *builder) begin() {
 	b.add(Op{Code: ResetSignals, What: "reset signals"})
-	b.add(Op{Code: CloseRange, Num: [4]uint64{3, 0xffffffff, 4}, What: "set close-on-exec on all descriptors"})
+	all := [4]uint64{3, 0xffffffff, 4}
+	b.add(Op{Code: CloseRange, Num: all, What: "set close-on-exec on all descriptors",
+		Alt: &Op{Code: CloseEach, Num: all, What: "set close-on-exec on each descriptor"}, AltOn: OnENOSYS | OnEPERM})
 	b.add(Op{Code: Prctl, Num: [4]uint64{prSetDumpable, 0}, What: "set PR_SET_DUMPABLE to 0"})
 	_, pid := b.joined[newPID]
 	_, user := b.joined[newUser]

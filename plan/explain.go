@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"syscall"
+
+	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
 // OpError is an operation that failed: what was tried on which object, the kernel's reason
@@ -98,9 +100,7 @@ func (p *Plan) at(i int) *Op {
 func explain(op *Op, f Failure) error {
 	switch op.Code {
 	case LookupExec, Exec:
-		name := strings.TrimPrefix(op.What, "exec ")
-		name = strings.TrimPrefix(name, "exec: ")
-		return &ExecError{unquote(name), f.Errno}
+		return &ExecError{strings.TrimPrefix(op.What, "exec "), f.Errno}
 	case RunHook:
 		if f.Errno == 0 {
 			return &HookError{op.What, op.Field, WaitReason(syscall.WaitStatus(f.Arg)), f.Log}
@@ -111,14 +111,6 @@ func explain(op *Op, f Failure) error {
 		return &HookError{op.What, op.Field, f.Errno.Error(), f.Log}
 	}
 	return &OpError{op.What, op.Field, mountLog(f.Log), f.Errno}
-}
-
-func unquote(s string) string {
-	var out string
-	if _, err := fmt.Sscanf(s, "%q", &out); err != nil {
-		return s
-	}
-	return out
 }
 
 // WaitReason words a wait status.
@@ -138,4 +130,21 @@ func mountLog(log string) string {
 		}
 	}
 	return strings.Join(lines, "; ")
+}
+
+// ExplainStart words a failure after the wait for start, where only the operation's code is
+// left of the plan: program is process.args[0], hook the startContainer hook that failed.
+func ExplainStart(code Code, program string, hook *specs.Hook, index int, f Failure) error {
+	op := &Op{Code: code, What: "start: " + code.String()}
+	switch {
+	case code == Exec:
+		op.What = "exec " + program
+	case hook != nil:
+		b := builder{p: &Plan{}}
+		b.hooks("startContainer", []specs.Hook{*hook}, 0)
+		op = &b.p.Ops[0]
+		op.What = fmt.Sprintf("run startContainer hook #%d %s", index, hook.Path)
+		op.Field = fmt.Sprintf("hooks.startContainer[%d]", index)
+	}
+	return explain(op, f)
 }

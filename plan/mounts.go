@@ -152,12 +152,18 @@ func (b *builder) bind(i int, m *specs.Mount, dest string, o *mountOptions, fiel
 	}
 }
 
-// strict: what covers /proc and /sys must not be led elsewhere by a symlink in the image.
+// strict: what covers /proc and /sys must not be led elsewhere by a symlink in the image;
+// nothing else may be led into /proc.
 func strict(dest string) uint64 {
-	if dest == "/proc" || dest == "/sys" {
+	switch {
+	case dest == "/proc":
 		return TargetStrict | TargetNotRoot
+	case dest == "/sys":
+		return TargetStrict | TargetNotRoot | TargetNotProc
+	case lxcfs[dest]:
+		return TargetNotRoot
 	}
-	return TargetNotRoot
+	return TargetNotRoot | TargetNotProc
 }
 
 // virtual file systems ignore or refuse "ro" as an option of the superblock; what the

@@ -89,7 +89,22 @@ type Plan struct {
 	Maps     bool
 	Rlimits  []SetRlimit
 	Warnings []string
+	NewPID   bool // the container has a pid namespace of its own
+	MountNS  bool // it has a mount namespace: nothing is mounted on the host
+	// AsksFinal: stage0 sets Rlimits when SyncFinal is reached, since the root of a user
+	// namespace can't raise hard limits; else stage1 sets them itself.
+	AsksFinal bool
 	// What stage0 has to do at the meeting points.
 	HasRuntimeHooks, HasStateSync, HasStartHooks bool
 	HasConsole, HasSeccomp                       bool
+}
+
+// StartOp is the index of the first operation after the wait for start.
+func (p *Plan) StartOp() int {
+	for i := range p.Ops {
+		if p.Ops[i].Code == WaitStart {
+			return i + 1
+		}
+	}
+	return len(p.Ops)
 }

@@ -16,10 +16,43 @@ func (b *builder) final() {
 	if p != nil && p.NoNewPrivileges {
 		b.add(Op{Code: NoNewPrivs, What: "set no_new_privs", Field: "process.noNewPrivileges"})
 	}
+	b.rlimits()
 	b.add(Op{Code: SyncWait, Num: [4]uint64{SyncFinal}, What: "wait for limits and filter"})
 	if b.p.HasSeccomp && (p == nil || !p.NoNewPrivileges) {
 		b.seccomp() // needs CAP_SYS_ADMIN, so before it is dropped
 	}
+}
+
+// fewFDs is a soft RLIMIT_NOFILE that may be too low for stage1's own last descriptors.
+const fewFDs = 64
+
+// rlimits come when the mounts are made, which need descriptors and memory, and before
+// privileges are dropped. A very low RLIMIT_NOFILE waits until stage1 opens nothing more.
+func (b *builder) rlimits() {
+	now := b.p.Rlimits[:0:0]
+	for _, r := range b.p.Rlimits {
+		if r.Resource == rlimitNofile && r.Soft < fewFDs && r.Hard <= b.f.NofileHard {
+			b.nofile = &SetRlimit{r.Resource, r.Name, r.Soft, r.Hard}
+			continue
+		}
+		now = append(now, r)
+	}
+	b.p.Rlimits = nil
+	if b.userns() {
+		if b.p.Rlimits = now; len(now) > 0 {
+			b.p.AsksFinal = true
+			b.add(Op{Code: SyncSend, Slot: [2]Slot{NoSlot}, Num: [4]uint64{SyncFinal}, What: "ask for limits and filter"})
+		}
+		return
+	}
+	for i := range now {
+		b.rlimit(&now[i])
+	}
+}
+
+func (b *builder) rlimit(r *SetRlimit) {
+	b.add(Op{Code: Rlimit, Num: [4]uint64{uint64(r.Resource), r.Soft, r.Hard},
+		What: fmt.Sprintf("set %s to %d, %d", r.Name, r.Soft, r.Hard), Field: "process.rlimits"})
 }
 
 func (b *builder) seccomp() {
@@ -49,11 +82,9 @@ func (b *builder) credentials() {
 		What: "set capabilities", Field: "process.capabilities"})
 	b.add(Op{Code: Ambient, Num: [4]uint64{caps.ambient}, What: "set ambient capabilities", Field: "process.capabilities.ambient"})
 	if len(p.Args) > 0 {
-		b.add(Op{Code: LookupExec, Str: [3]Arg{vector(candidates(p))}, What: "exec: " + quoted(p.Args[0]), Field: "process.args[0]"})
+		b.add(Op{Code: LookupExec, Str: [3]Arg{vector(candidates(p))}, What: "exec " + p.Args[0], Field: "process.args[0]"})
 	}
 }
-
-func quoted(s string) string { return fmt.Sprintf("%q", s) }
 
 func gids(list []uint32) string {
 	out := make([]byte, 0, 4*len(list))
@@ -99,6 +130,9 @@ func (b *builder) start() {
 		b.p.HasStartHooks = true
 		b.hooks("startContainer", h.StartContainer, SyncStartState)
 	}
+	if b.nofile != nil {
+		b.rlimit(b.nofile)
+	}
 	umask := uint64(0o022)
 	if p.User.Umask != nil {
 		umask = uint64(*p.User.Umask)
@@ -110,7 +144,7 @@ func (b *builder) start() {
 	if b.p.HasSeccomp && p.NoNewPrivileges {
 		b.seccomp()
 	}
-	b.add(Op{Code: Exec, Str: [3]Arg{vector(p.Args), vector(b.environment())}, What: "exec " + quoted(p.Args[0]), Field: "process.args"})
+	b.add(Op{Code: Exec, Str: [3]Arg{vector(p.Args), vector(b.environment())}, What: "exec " + p.Args[0], Field: "process.args"})
 }
 
 // environment is process.env, with HOME (as runc and crun add it where it is missing) and

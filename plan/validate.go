@@ -17,6 +17,8 @@ var RlimitNumbers = map[string]int{
 	"RLIMIT_RTPRIO": 14, "RLIMIT_RTTIME": 15,
 }
 
+const rlimitNofile = 7
+
 func (b *builder) validate() {
 	s := b.spec
 	switch {

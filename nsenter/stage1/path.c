@@ -5,6 +5,7 @@
  */
 #include "stage1.h"
 #include <linux/fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <linux/stat.h>
 
@@ -186,6 +187,8 @@ static long check_target(int root, int fd, uint64_t how)
 	struct statx target, top;
 	long r;
 
+	if (how & TGT_NOT_PROC && fs_magic(fd) == PROC_SUPER_MAGIC)
+		return -EXDEV;
 	if (!(how & (TGT_FILE | TGT_NOT_ROOT)))
 		return 0;
 	r = stat_fd(fd, &target);
