@@ -4,6 +4,7 @@
 #include "stage1.h"
 #include <linux/fcntl.h>
 #include <linux/mount.h>
+#include <linux/stat.h>
 
 #ifndef AT_RECURSIVE
 #define AT_RECURSIVE 0x8000
@@ -173,11 +174,13 @@ long op_MASK_DIR(const struct op *o)
 long op_MASK_FILE(const struct op *o)
 {
 	long target = open_in_root(slot_fd(o, 0), str(o, 0), O_PATH, 0), r;
+	struct statx s;
 
 	if (target < 0)
 		return missing(target) ? 0 : target;
-	r = attach_clone(slot_fd(o, 1), (int)target);
+	r = stat_fd((int)target, &s);
+	if (r == 0 && (s.stx_mode & S_IFMT) != S_IFDIR)
+		r = attach_clone(slot_fd(o, 1), (int)target);
 	close_fd((int)target);
-	/* a file on a directory: not ours, MASK_DIR's */
-	return r == -ENOTDIR ? 0 : r;
+	return r;
 }
