@@ -157,7 +157,7 @@ func (o *options) otherOption(name string) bool {
 }
 
 func (w *writer) mounts(in *Input) {
-	if in.Spec.Mounts == nil {
+	if len(in.Spec.Mounts) == 0 {
 		w.raw("mounts", []byte("null"))
 		return
 	}

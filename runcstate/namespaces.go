@@ -36,6 +36,10 @@ func isPrivate(list []specs.LinuxNamespace, t specs.LinuxNamespaceType) bool {
 }
 
 func (w *writer) namespaces(list []specs.LinuxNamespace) {
+	if len(list) == 0 {
+		w.raw("namespaces", []byte("null"))
+		return
+	}
 	w.key("namespaces")
 	w.b = append(w.b, '[')
 	for _, ns := range list {

@@ -86,8 +86,8 @@ func (w *writer) hookList(name string, list []specs.Hook) {
 		h := &list[i]
 		w.open()
 		w.string("path", h.Path)
-		w.optList("args", h.Args)
-		w.optList("env", h.Env)
+		w.list("args", h.Args)
+		w.list("env", h.Env)
 		w.string("dir", "")
 		if h.Timeout != nil {
 			w.int("timeout", int64(*h.Timeout)*1e9)

@@ -62,6 +62,12 @@ func (w *writer) time(name string, value time.Time) {
 	w.b = append(scan.AppendTime(w.b, &value), ',')
 }
 
+// list writes a list of strings; null if it is nil.
+func (w *writer) list(name string, list []string) {
+	w.key(name)
+	w.b = append(scan.AppendSlice(w.b, list, scan.AppendString), ',')
+}
+
 // The opt methods write nothing for a zero value, as omitempty does.
 
 func (w *writer) optString(name, value string) {
@@ -90,8 +96,7 @@ func (w *writer) optBool(name string, value bool) {
 
 func (w *writer) optList(name string, list []string) {
 	if len(list) > 0 {
-		w.key(name)
-		w.b = append(scan.AppendSlice(w.b, list, scan.AppendString), ',')
+		w.list(name, list)
 	}
 }
 
