@@ -89,6 +89,7 @@ func write(r record) {
 		os.Stderr.WriteString(err.Error() + "\n")
 		os.Exit(111)
 	}
+	f.Chmod(0o666) // a hook in a user namespace appends too
 	f.Write(append(line, '\n'))
 	f.Close()
 }
