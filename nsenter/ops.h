@@ -162,6 +162,9 @@ struct op {
 	   caller's own directory in it (never "self"). openat2 with NO_XDEV, NO_MAGICLINKS, \
 	   NO_SYMLINKS, BENEATH; the file must be on a procfs */ \
 	OP(PROC_WRITE, 32, "i-", "sb-") \
+	/* write "0" to str0, a v1 `tasks` file (path in the current root): the caller, which has one \
+	   thread, moves itself, for which the kernel does not wait for an RCU grace period */ \
+	OP(CGROUP_JOIN, 33, "--", "s--") \
 	/* -- mounts */ \
 	/* slot0: a new detached mount: fsopen(str0 type), fsconfig source str1, pairs str2, \
 	   create, fsmount(num0: MOUNT_ATTR_*). The kernel's log goes into the failure record */ \

@@ -8,7 +8,10 @@ func (b *builder) waitCgroup() {
 		return
 	}
 	b.cgroupWaited = true
-	b.add(Op{Code: SyncWait, Num: [4]uint64{SyncCgroup}, What: "wait until the cgroup is joined"})
+	b.add(Op{Code: SyncWait, Num: [4]uint64{SyncCgroup}, What: "wait for the cgroup"})
+	for _, file := range b.f.Cgroup.Join {
+		b.add(Op{Code: CgroupJoin, Str: [3]Arg{str(file)}, What: "enter cgroup " + path.Dir(file), Field: "linux.cgroupsPath"})
+	}
 	if slot, ok := b.joined[newCgroup]; ok {
 		b.setns(newCgroup, slot)
 	}
@@ -17,9 +20,10 @@ func (b *builder) waitCgroup() {
 	}
 }
 
-// cgroup makes the cgroup namespace if no mount has needed it before.
+// cgroup enters the cgroup and its namespace, if no mount has needed it before: while the
+// host's hierarchies can still be seen.
 func (b *builder) cgroup() {
-	if b.has(newCgroup) {
+	if b.has(newCgroup) || len(b.f.Cgroup.Join) > 0 {
 		b.waitCgroup()
 	}
 }
@@ -63,6 +67,10 @@ func (b *builder) cgroup1Mount(dest string, o *mountOptions, what, field string)
 	for _, m := range b.f.Cgroup.Mounts {
 		b.hierarchy(&m, dest, o, field)
 	}
+	for _, l := range b.f.Cgroup.Links {
+		at := path.Join(dest, l[0])
+		b.add(Op{Code: Symlink, Slot: [2]Slot{b.root}, Str: [3]Arg{str(l[1]), str(at)}, What: "symlink " + at, Field: field})
+	}
 	b.propagate(top, o, what, field)
 	if o.attr.set&attrRdonly != 0 {
 		b.add(setattrOp(top, attrChange{set: attrRdonly}, what, field))
@@ -75,7 +83,7 @@ func (b *builder) hierarchy(m *CgroupMount, dest string, o *mountOptions, field 
 	slot := b.local()
 	bind := Op{Code: OpenTree, Slot: [2]Slot{slot, NoSlot}, Str: [3]Arg{str(m.Source)}, What: what, Field: field}
 	if b.has(newCgroup) {
-		opts, _ := pairs(m.Options)
+		opts, _ := pairs(splitOption(m.Options))
 		what = "mount " + m.Type + " on " + at
 		b.add(Op{Code: Fsmount, Slot: [2]Slot{slot}, Str: [3]Arg{str(m.Type), str("cgroup"), opts},
 			Num: [4]uint64{o.attr.set}, What: what, Field: field})
@@ -86,8 +94,4 @@ func (b *builder) hierarchy(m *CgroupMount, dest string, o *mountOptions, field 
 		}
 	}
 	b.attach(slot, at, TargetDir|TargetNotRoot, what, field)
-	for _, link := range m.Links {
-		b.add(Op{Code: Symlink, Slot: [2]Slot{b.root}, Str: [3]Arg{str(m.Name), str(path.Join(dest, link))},
-			What: "symlink " + path.Join(dest, link), Field: field})
-	}
 }

@@ -33,9 +33,10 @@ const (
 	LoUp         Code = 26
 	CloseEach    Code = 27
 
-	OpenProc  Code = 30
-	CloneProc Code = 31
-	ProcWrite Code = 32
+	OpenProc   Code = 30
+	CloneProc  Code = 31
+	ProcWrite  Code = 32
+	CgroupJoin Code = 33
 
 	Fsmount      Code = 40
 	OpenTree     Code = 41
@@ -105,6 +106,7 @@ var codes = map[Code]codeInfo{
 	OpenProc:     {"open_proc", "o-", "---"},
 	CloneProc:    {"clone_proc", "o-", "s--"},
 	ProcWrite:    {"proc_write", "i-", "sb-"},
+	CgroupJoin:   {"cgroup_join", "--", "s--"},
 	Fsmount:      {"fsmount", "o-", "sSp"},
 	OpenTree:     {"open_tree", "o?", "S--"},
 	Setattr:      {"setattr", "??", "S--"},

@@ -23,7 +23,8 @@ type Facts struct {
 	NofileHard  uint64 // the caller's hard RLIMIT_NOFILE
 	Caps        uint64 // capabilities that can be granted (bit = capability)
 	Cgroup      CgroupFacts
-	// IntoCgroup: the first process is cloned straight into its cgroup (v2).
+	// IntoCgroup: the first process is cloned straight into its only cgroup (v2), so that its
+	// cgroup namespace can be made by the clone too.
 	IntoCgroup bool
 }
 
@@ -39,16 +40,19 @@ const (
 type CgroupFacts struct {
 	Version int // 0: none, 1 (hybrid included), 2
 	Mounts  []CgroupMount
+	Links   [][2]string // v1: symlinks beside Mounts, name and target ("cpu", "cpu,cpuacct")
+	// Join lists the v1 "tasks" files by which stage1 enters its cgroups itself; empty where
+	// stage0 moves it.
+	Join []string
 }
 
 // CgroupMount is one hierarchy below the container's /sys/fs/cgroup (v1), or all of it (v2,
 // with an empty Name).
 type CgroupMount struct {
-	Name    string   // directory below the mount, for instance "cpu,cpuacct"
-	Source  string   // the container's cgroup on the host
-	Type    string   // cgroup or cgroup2
-	Options []string // of a fresh mount in a cgroup namespace
-	Links   []string // symlinks to Name
+	Name    string // directory below the mount, for instance "cpu,cpuacct"
+	Source  string // the container's cgroup on the host
+	Type    string // cgroup or cgroup2
+	Options string // of a fresh mount in a cgroup namespace
 }
 
 // SpecError is a mistake in config.json, or something that berth does not do.

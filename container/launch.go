@@ -1,0 +1,385 @@
+package container
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"syscall"
+
+	"berth/container/record"
+	"berth/nsenter"
+	"berth/plan"
+	"berth/runcstate"
+	"golang.org/x/sys/unix"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// launch starts stage1 and meets it at the SYNC points until it waits for start.
+func (c *creation) launch() error {
+	if err := c.openPass(); err != nil {
+		return err
+	}
+	if err := c.clone(); err != nil {
+		return err
+	}
+	if !c.plan.Intermediate {
+		c.init, c.initFD = record.Process{Pid: c.proc.Pid}, c.proc.Pidfd
+		if err := c.meet(); err != nil {
+			return c.preferFailure(err)
+		}
+	}
+	return c.serve()
+}
+
+// openPass opens the descriptors that the plan asks for, in its order.
+func (c *creation) openPass() error {
+	for i := range c.plan.Pass {
+		fd, err := c.openOne(&c.plan.Pass[i])
+		if err != nil {
+			return err
+		}
+		c.pass = append(c.pass, fd)
+	}
+	return nil
+}
+
+func (c *creation) openOne(p *plan.Pass) (int, error) {
+	switch p.Kind {
+	case plan.PassFifo:
+		return c.makeFifo()
+	case plan.PassNamespace:
+		return openNamespace(p)
+	}
+	flags := uint(unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC)
+	if p.Recursive {
+		flags |= unix.AT_RECURSIVE
+	}
+	fd, err := unix.OpenTree(unix.AT_FDCWD, p.Path, flags)
+	if err != nil {
+		return -1, &plan.OpError{What: "open " + p.Path, Field: p.Field, Err: err}
+	}
+	return fd, nil
+}
+
+// makeFifo makes exec.fifo, 0622: stage1 opens it for writing as the container's user,
+// through a descriptor, for nobody else can search the directory.
+func (c *creation) makeFifo() (int, error) {
+	name := c.dir.path + "/" + fifoName
+	if err := unix.Mkfifoat(c.dir.fd, fifoName, 0o622); err != nil {
+		return -1, wrap("create", name, err)
+	}
+	if err := unix.Fchmodat(c.dir.fd, fifoName, 0o622, 0); err != nil { // the umask
+		return -1, wrap("chmod", name, err)
+	}
+	if uid, gid := c.rootIDs(); uid != 0 || gid != 0 {
+		if err := unix.Fchownat(c.dir.fd, fifoName, uid, gid, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+			return -1, wrap("chown", name, err)
+		}
+	}
+	fd, err := unix.Openat(c.dir.fd, fifoName, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	return fd, wrap("open", name, err)
+}
+
+// rootIDs is the container's root as the host sees it.
+func (c *creation) rootIDs() (uid, gid int) {
+	l := c.bundle.spec.Linux
+	if l == nil {
+		return 0, 0
+	}
+	for _, m := range l.UIDMappings {
+		if m.ContainerID == 0 && m.Size > 0 {
+			uid = int(m.HostID)
+		}
+	}
+	for _, m := range l.GIDMappings {
+		if m.ContainerID == 0 && m.Size > 0 {
+			gid = int(m.HostID)
+		}
+	}
+	return uid, gid
+}
+
+func openNamespace(p *plan.Pass) (int, error) {
+	fail := func(err error) (int, error) {
+		return -1, &plan.OpError{What: "open namespace " + p.Path, Field: p.Field, Err: err}
+	}
+	fd, err := unix.Open(p.Path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return fail(err)
+	}
+	typ, err := unix.IoctlRetInt(fd, unix.NS_GET_NSTYPE)
+	if err == nil && uint64(typ) != p.NSType {
+		err = errors.New("it is a namespace of another type")
+	} else if err == unix.ENOTTY {
+		err = errors.New("it is not a namespace")
+	}
+	if err != nil {
+		unix.Close(fd)
+		return fail(err)
+	}
+	return fd, nil
+}
+
+// clone starts the first process. Where a clone straight into the cgroup is refused, the
+// plan is built once more without it.
+func (c *creation) clone() error {
+	cgroupFD := -1
+	if c.facts.IntoCgroup && !c.plan.Intermediate {
+		err := <-c.cgroups
+		close(c.cgroups)
+		if err != nil {
+			return err
+		}
+		if cgroupFD, err = c.host.group.DirFD(); err != nil {
+			return err
+		}
+	}
+	err := c.start(cgroupFD)
+	var refused *nsenter.CgroupRefusedError
+	if errors.As(err, &refused) {
+		c.facts.IntoCgroup = false
+		if c.plan, err = plan.Build(c.bundle.spec, c.facts); err != nil {
+			return err
+		}
+		return c.start(-1)
+	}
+	return err
+}
+
+func (c *creation) start(cgroupFD int) error {
+	files := make([]int, 3+c.facts.PreserveFDs)
+	for i := range files {
+		files[i] = i
+	}
+	fault, errno := faultPoint()
+	encoded, err := c.plan.Encode(plan.Layout{FDBase: len(files) + 1, SyncFD: len(files), FaultOp: fault, FaultErrno: errno})
+	if err != nil {
+		return err
+	}
+	l := &nsenter.Launch{Plan: encoded, Files: files, Slots: c.pass, Cloneflags: uintptr(c.plan.Cloneflags), CgroupFD: cgroupFD}
+	if c.plan.Cloneflags&unix.CLONE_NEWUSER != 0 {
+		l.UidMappings, l.GidMappings = idMaps(c.bundle.spec.Linux)
+	}
+	c.proc, err = nsenter.Start(l)
+	if err != nil {
+		return wrap("start stage1", "", err)
+	}
+	return nil
+}
+
+// meet does what stage0 owes the final process as soon as it exists: its cgroup, its oom
+// score, its state on disk. All of it goes on beside stage1's mounts.
+func (c *creation) meet() error {
+	_, start, err := procStat(c.init.Pid)
+	if err != nil {
+		return wrap("read the state of process", itoa(c.init.Pid), err)
+	}
+	c.init.Start = start
+	if err := c.joinCgroup(); err != nil {
+		return err
+	}
+	if err := c.setOOMScore(); err != nil {
+		return err
+	}
+	if c.plan.HasStateSync {
+		if err := c.proc.Grant(plan.SyncState, c.hookState(StatusCreating)); err != nil {
+			return err
+		}
+	}
+	if c.plan.HasStartHooks {
+		if err := c.proc.Grant(plan.SyncStartState, c.hookState(StatusCreated)); err != nil {
+			return err
+		}
+	}
+	if c.plan.HasRuntimeHooks || c.plan.AsksFinal {
+		return nil // the rest when stage1 asks for it
+	}
+	return c.grantFinal()
+}
+
+func (c *creation) joinCgroup() error {
+	if err, open := <-c.cgroups; open {
+		close(c.cgroups)
+		if err != nil {
+			return err
+		}
+	}
+	if len(c.facts.Cgroup.Join) == 0 && (!c.facts.IntoCgroup || c.plan.Intermediate) {
+		if err := c.host.group.Join(c.init.Pid); err != nil {
+			return err
+		}
+	}
+	return c.proc.Grant(plan.SyncCgroup, nil)
+}
+
+func (c *creation) setOOMScore() error {
+	p := c.bundle.spec.Process
+	if p == nil || p.OOMScoreAdj == nil {
+		return nil
+	}
+	value := itoa(*p.OOMScoreAdj)
+	fd, err := unix.Open("/proc/"+itoa(c.init.Pid)+"/oom_score_adj", unix.O_WRONLY|unix.O_CLOEXEC, 0)
+	if err == nil {
+		err = writeAll(fd, []byte(value))
+		unix.Close(fd)
+	}
+	if err != nil {
+		return &plan.OpError{What: "set oom_score_adj to " + value, Field: "process.oomScoreAdj", Err: err}
+	}
+	return nil
+}
+
+// grantFinal: rlimits are set, the state is on disk, the filter is compiled; stage1 may go
+// on to where it waits for start.
+func (c *creation) grantFinal() error {
+	if c.plan.AsksFinal {
+		if err := c.setRlimits(); err != nil {
+			return err
+		}
+	}
+	var filter, config []byte
+	if c.filter != nil {
+		r := <-c.filter
+		if r.err != nil {
+			return r.err
+		}
+		for _, w := range r.filter.Warnings {
+			c.req.Warn(w)
+		}
+		config = r.filter.Config
+		filter = seccompData(r.filter)
+	}
+	if err := c.dir.write(stateFile, runcstate.Append(make([]byte, 0, 16<<10), c.stateInput(config))); err != nil {
+		return err
+	}
+	return c.proc.Grant(plan.SyncFinal, filter)
+}
+
+func (c *creation) setRlimits() error {
+	for i, r := range c.plan.Rlimits {
+		l := unix.Rlimit{Cur: r.Soft, Max: r.Hard}
+		if err := unix.Prlimit(c.init.Pid, r.Resource, &l, nil); err != nil {
+			return &plan.OpError{What: fmt.Sprintf("set %s to %d, %d", r.Name, r.Soft, r.Hard),
+				Field: fmt.Sprintf("process.rlimits[%d]", i), Err: err}
+		}
+	}
+	return nil
+}
+
+// serve answers stage1 until it waits for start or has failed.
+func (c *creation) serve() error {
+	for {
+		m, err := c.proc.Next()
+		if err == io.EOF {
+			return c.lost()
+		}
+		if err != nil {
+			return err
+		}
+		switch m.Kind {
+		case nsenter.KindWaiting:
+			return nil
+		case nsenter.KindFail:
+			return c.explain(m)
+		}
+		if err := c.sync(m); err != nil {
+			return err
+		}
+	}
+}
+
+// preferFailure: where stage1 has failed, its own report says more than what stage0 saw of
+// it (a broken pipe, a process that is gone).
+func (c *creation) preferFailure(err error) error {
+	if !errors.Is(err, unix.EPIPE) && !errors.Is(err, unix.ESRCH) && !errors.Is(err, unix.ECONNRESET) && !errors.Is(err, unix.ENOENT) {
+		return err
+	}
+	for {
+		m, e := c.proc.Next()
+		if e != nil {
+			return err
+		}
+		if m.Kind == nsenter.KindFail {
+			return c.explain(m)
+		}
+	}
+}
+
+func (c *creation) explain(m *nsenter.Message) error {
+	return c.plan.Explain(plan.Failure{Op: int(m.Op), Errno: m.Errno, Arg: m.Arg, Log: m.Log})
+}
+
+// lost: stage1 is gone without a word. Its wait status is all that is known.
+func (c *creation) lost() error {
+	var ws unix.WaitStatus
+	pid := c.init.Pid
+	if pid == 0 {
+		pid = c.proc.Pid
+	}
+	err := ignoreEINTR(func() error {
+		_, err := unix.Wait4(pid, &ws, unix.WALL, nil)
+		return err
+	})
+	if err != nil {
+		ws = 0
+	}
+	why := plan.WaitReason(syscall.WaitStatus(ws))
+	if ws.Signaled() && ws.Signal() == unix.SIGKILL {
+		why += " (if the container has a memory limit, it may be too small)"
+	}
+	return fmt.Errorf("the container's init ended before it was created: %s", why)
+}
+
+func (c *creation) sync(m *nsenter.Message) error {
+	switch m.Arg {
+	case plan.SyncMaps:
+		if err := writeMaps(c.proc.Pid, c.bundle.spec.Linux); err != nil {
+			return err
+		}
+		return c.proc.Grant(plan.SyncMaps, nil)
+	case plan.SyncPID:
+		return c.found(m.Pid)
+	case plan.SyncRuntime:
+		if err := c.runtimeHooks(); err != nil {
+			return err
+		}
+		if err := c.proc.Grant(plan.SyncRuntime, nil); err != nil || c.plan.AsksFinal {
+			return err
+		}
+		return c.grantFinal()
+	case plan.SyncConsole:
+		return c.takeConsole(m.Fds)
+	case plan.SyncFinal:
+		return c.grantFinal()
+	}
+	return fmt.Errorf("stage1 is at an unknown meeting point %d", m.Arg)
+}
+
+// found: the final process of a launch with an intermediate one has reported itself.
+func (c *creation) found(pid int) error {
+	c.init.Pid = pid
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return wrap("pidfd_open process", itoa(pid), err)
+	}
+	c.initFD = fd
+	reap(c.proc.Pid)
+	return c.meet()
+}
+
+func (c *creation) takeConsole(fds []int) error {
+	if len(fds) != 1 {
+		return errors.New("stage1 sent no terminal")
+	}
+	if c.req.KeepTerminal && c.console < 0 {
+		c.master = fds[0]
+		return nil
+	}
+	defer unix.Close(fds[0])
+	if err := sendFD(c.console, "/dev/ptmx", fds[0]); err != nil {
+		return wrap("send the terminal to --console-socket", c.req.ConsoleSocket, err)
+	}
+	return nil
+}

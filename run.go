@@ -1,0 +1,155 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"berth/container"
+	"berth/tty"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
+)
+
+func runCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "run",
+		Usage:     "create a container, start it and wait for its end",
+		UsageText: "berth run [--bundle DIR] [options] ID",
+		Description: `The same as create and start and, when the program has ended, delete. Returns the program's status,
+128 and the number if a signal ended it. Signals go to the program. With process.terminal the
+caller's terminal becomes the program's. With --detach, run returns when the program runs.`,
+		Flags: append(bundleFlags(),
+			&cli.BoolFlag{Name: "detach", Aliases: []string{"d"}, Usage: "return as soon as the program runs"},
+			&cli.BoolFlag{Name: "keep", Usage: "do not delete the container when it has ended"},
+			&cli.BoolFlag{Name: "no-subreaper", Usage: "do not become the parent of what the container's init leaves behind"},
+		),
+		Action: runRun,
+	}
+}
+
+func runRun(c *cli.Context) error {
+	if err := usageArgs(c, 1, 1); err != nil {
+		return err
+	}
+	g := globalsOf(c)
+	req, err := request(c, g)
+	if err != nil {
+		return err
+	}
+	detach := c.Bool("detach")
+	req.KeepTerminal = !detach && req.ConsoleSocket == ""
+	fg := &foreground{keep: c.Bool("keep"), warn: g.warn}
+	if !detach {
+		if err := fg.begin(!c.Bool("no-subreaper")); err != nil {
+			return err
+		}
+	}
+	created, err := container.Store{Root: g.Root}.Create(req)
+	if err != nil {
+		return err
+	}
+	if !detach {
+		return fg.run(created)
+	}
+	defer created.Close()
+	if err := created.Start(g.warn); err != nil {
+		return discard(created, g.warn, err)
+	}
+	return nil
+}
+
+// discard removes a container that run could not start, unless its start has done so.
+func discard(created *container.Created, warn func(string), cause error) error {
+	if err := created.Destroy(warn); err != nil && !errors.Is(err, container.ErrNotExist) {
+		warn(err.Error())
+	}
+	return cause
+}
+
+// foreground is a run that stays until the program has ended.
+type foreground struct {
+	keep    bool
+	warn    func(string)
+	signals chan os.Signal
+	proxy   *tty.Proxy
+}
+
+// begin catches the signals before there is a container, so that none can leave it alone.
+func (f *foreground) begin(subreaper bool) error {
+	if subreaper {
+		if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+			return errors.New("become a subreaper: " + err.Error())
+		}
+	}
+	f.signals = make(chan os.Signal, 64)
+	signal.Notify(f.signals, forwarded...)
+	return nil
+}
+
+// forwarded are the signals that go to the program: those that somebody sends on purpose.
+var forwarded = []os.Signal{
+	unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGWINCH,
+	unix.SIGCONT, unix.SIGALRM, unix.SIGVTALRM, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU,
+}
+
+func (f *foreground) run(created *container.Created) error {
+	if created.Master >= 0 {
+		var err error
+		if f.proxy, err = tty.Start(created.Master); err != nil {
+			return discard(created, f.warn, err)
+		}
+	}
+	if err := created.Start(f.warn); err != nil {
+		if f.proxy != nil {
+			f.proxy.Restore()
+		}
+		return discard(created, f.warn, err)
+	}
+	created.Unlock()
+	go f.forward(created.Pidfd)
+	status := wait(created.Process.Pid)
+	if f.proxy != nil {
+		f.proxy.Finish()
+	}
+	if !f.keep {
+		if err := created.Destroy(f.warn); err != nil && !errors.Is(err, container.ErrNotExist) {
+			return err
+		}
+	}
+	if status != 0 {
+		return exitStatus(status)
+	}
+	return nil
+}
+
+// forward passes signals on until the program has ended.
+func (f *foreground) forward(pidfd int) {
+	for s := range f.signals {
+		if s == unix.SIGWINCH && f.proxy != nil {
+			f.proxy.Resize()
+			continue
+		}
+		unix.PidfdSendSignal(pidfd, s.(syscall.Signal), nil, 0)
+	}
+}
+
+// wait reaps whatever ends until it is the container's init, and returns its status.
+func wait(init int) int {
+	for {
+		var ws unix.WaitStatus
+		pid, err := unix.Wait4(-1, &ws, unix.WALL, nil)
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return 255
+		case pid != init:
+		case ws.Signaled():
+			return 128 + int(ws.Signal())
+		default:
+			return ws.ExitStatus()
+		}
+	}
+}
