@@ -104,8 +104,9 @@ type slowCall struct {
 
 const slowestCalls = 12
 
-// waits are calls whose time is another process's.
-var waits = []string{"futex", "wait4", "waitid", "poll", "ppoll", "epoll_wait", "epoll_pwait", "nanosleep",
+// waits are calls whose time is another process's: reads too, for what comes from a file
+// here is in memory, and what takes long comes from a pipe or socket.
+var waits = []string{"read", "futex", "wait4", "waitid", "poll", "ppoll", "epoll_wait", "epoll_pwait", "nanosleep",
 	"clock_nanosleep", "pause", "select", "pselect6", "rt_sigtimedwait", "recvmsg", "recvfrom"}
 
 // slowest returns the n longest calls, in the order of time. Waits are left out.
