@@ -152,7 +152,26 @@ func compare(t *testing.T, spec *specs.Spec, in *runcstate.Input, used map[strin
 		same = false
 		t.Errorf("%s: %s", path, diff)
 	}
+	runcs, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := parsed(t, data), parsed(t, runcs); !reflect.DeepEqual(a, b) {
+		t.Errorf("parsed: %+v\nof runc's: %+v", a, b)
+		return false
+	}
 	return same
+}
+
+// parsed is what Parse makes of a document, with sorted labels.
+func parsed(t *testing.T, data []byte) *runcstate.State {
+	t.Helper()
+	s, err := runcstate.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(s.Config.Labels)
+	return s
 }
 
 // complete fills in what does not come from the specification.
