@@ -59,5 +59,8 @@ func captured(d *scan.Decoder, data []byte, i int) []byte {
 // DecodeProcess decodes a process object alone, as exec's --process file and a saved process are.
 func DecodeProcess(data []byte) (*specs.Process, error) {
 	p := &specs.Process{}
-	return p, scan.Unmarshal(data, p, ReadProcess)
+	if err := scan.Unmarshal(data, p, ReadProcess); err != nil {
+		return nil, err
+	}
+	return p, nil
 }

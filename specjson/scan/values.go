@@ -161,7 +161,7 @@ func Slice[S ~[]T, T any](d *Decoder, p *S, elem func(*Decoder, *T)) {
 	s, n := *p, 0
 	for more := d.openList(); more; more = d.nextElement() {
 		if n == MaxElements {
-			d.fail(d.pos, "has too many elements")
+			d.fail(d.pos, "more than 262144 elements")
 			return
 		}
 		if n == cap(s) {
@@ -200,7 +200,7 @@ func Strings(d *Decoder, p *[]string) {
 			d.strings, start = grown, 0
 		}
 		if len(d.strings)-start == MaxElements {
-			d.fail(d.pos, "has too many elements")
+			d.fail(d.pos, "more than 262144 elements")
 			return
 		}
 		d.strings = append(d.strings, "")
