@@ -64,6 +64,17 @@ func TestFaultsNameTheirPath(t *testing.T) {
 	}
 }
 
+func TestTooManyInstructions(t *testing.T) {
+	var rules []string
+	for i := range 5000 {
+		rules = append(rules, fmt.Sprintf(`{"names":["read"],"action":"SCMP_ACT_ERRNO","args":[{"index":1,"value":%d,"op":"SCMP_CMP_EQ"}]}`, i))
+	}
+	_, err := compile([]byte(`{"defaultAction":"SCMP_ACT_ALLOW","syscalls":[`+strings.Join(rules, ",")+`]}`), allFlags)
+	if err == nil || !strings.HasPrefix(err.Error(), "linux.seccomp: compiles to ") || !strings.HasSuffix(err.Error(), " instructions; the kernel takes 4096") {
+		t.Error(err)
+	}
+}
+
 func TestNoFilter(t *testing.T) {
 	for _, profile := range []string{`null`, `{}`, `{"syscalls":[]}`, `{"architectures":["SCMP_ARCH_X86"]}`} {
 		f, err := compile([]byte(profile), allFlags)
