@@ -55,12 +55,16 @@ deps: deps-build deps-demo deps-test deps-bench deps-cross
 deps-build deps-demo deps-test deps-bench deps-cross: deps-%:
 	@scripts/deps $*
 
-.PHONY: demo test bench lint fuzz cross
+.PHONY: demo test berth-fault bench lint fuzz cross
 demo: berth deps-demo
 	@scripts/demo $(OUT)
 
-test: berth deps-demo deps-test deps-cross
-	@$(GO) run -tags $(TAGS) ./tests/runner
+test: berth berth-fault deps-demo deps-test deps-cross
+	@BERTH=$(abspath $(OUT)) BERTH_FAULTY=$(CURDIR)/build/berth-fault $(GO) run -tags $(TAGS) ./tests/runner $(ONLY)
+
+# The same with a variable that makes one operation of the plan fail: for tests alone.
+berth-fault: stage1 helper
+	@$(GOBUILD) -tags '$(TAGS) berth_fault' -ldflags '$(LDFLAGS)' -o build/berth-fault .
 
 bench: berth deps-demo deps-bench
 	$(MAKE) -C bench
@@ -105,7 +109,7 @@ help:
 	@echo 'make demo       build it, and show one container from create to delete (root)'
 	@echo 'make install    program, man pages, completions (PREFIX=$(PREFIX), DESTDIR)'
 	@echo 'make uninstall  remove them'
-	@echo 'make test       all tests, with a summary (root)'
+	@echo 'make test       all tests, with a summary (root); ONLY="unit lint" for some'
 	@echo 'make bench      compare with runc and crun; writes docs/performance.md (root)'
 	@echo 'make lint       formats, go vet, staticcheck, man pages, scripts'
 	@echo 'make fuzz       a short run of each fuzz test (FUZZTIME=10s)'

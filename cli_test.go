@@ -119,20 +119,35 @@ func TestAnIDCanBeAnyWord(t *testing.T) {
 // berthRuns runs one command line in this process and returns what it wrote.
 func berthRuns(t *testing.T, line string) (status int, stderr string) {
 	t.Helper()
+	stderr = captureStderr(t, func() { status = berth(append([]string{"berth"}, strings.Fields(line)...)) })
+	return status, stderr
+}
+
+// captureStderr returns what f writes to standard error, which is a pipe meanwhile.
+func captureStderr(t *testing.T, f func()) string {
+	t.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	saved := os.Stderr
-	os.Stderr = w
-	status = berth(append([]string{"berth"}, strings.Fields(line)...))
-	os.Stderr = saved
+	fd, err := syscall.Dup(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Dup3(int(w.Fd()), 2, 0); err != nil {
+		t.Fatal(err)
+	}
+	f()
+	if err := syscall.Dup3(fd, 2, 0); err != nil {
+		t.Fatal(err)
+	}
+	syscall.Close(fd)
 	w.Close()
 	out, err := io.ReadAll(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return status, string(out)
+	return string(out)
 }
 
 func TestUsageErrors(t *testing.T) {
@@ -212,6 +227,30 @@ func TestLevels(t *testing.T) {
 		l.warnf("%s", "w")
 		if got != want {
 			t.Errorf("level %d: got %q, want %q", max, got, want)
+		}
+	}
+}
+
+// A warning shows once the verb has succeeded; one that fails says its error alone.
+func TestWarnings(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		json bool
+		want string
+	}{
+		{nil, false, "warning: a; b\n"},
+		{exitStatus(3), false, "warning: a; b\n"},
+		{nil, true, `{"level":"warning","msg":"a\nb","time":`},
+		{errors.New("e"), false, "e\n"},
+	} {
+		got := captureStderr(t, func() {
+			g := newGlobals("berth")
+			g.Log.json = c.json
+			g.Log.warnf("a\nb")
+			g.report(c.err)
+		})
+		if c.json && !strings.HasPrefix(got, c.want) || !c.json && got != c.want {
+			t.Errorf("%v: got %q, want %q", c.err, got, c.want)
 		}
 	}
 }

@@ -31,9 +31,10 @@ var levelNames = map[level]string{
 // logger is the program's log. containerd, podman and CRI-O read the file after a failure: it
 // holds the error and nothing else, unless more was asked for.
 type logger struct {
-	max  level // the least important that is written
-	json bool
-	out  sink // nil: standard error
+	max     level // the least important that is written
+	json    bool
+	out     sink // nil: standard error
+	pending []string
 }
 
 // sink writes one message. line is the message in the log's format.
@@ -183,10 +184,30 @@ func (l *logger) debugf(format string, a ...any) {
 	}
 }
 
-// warnf is shown with --log-level warning, info or debug.
+// warnf is logged with --log-level warning, info or debug. Without a log, it is for whoever reads
+// standard error: a person at once, a program when the verb has succeeded, since of one that
+// failed it gets the error alone.
 func (l *logger) warnf(format string, a ...any) {
-	if l.max >= levelWarning {
-		_ = l.print(levelWarning, fmt.Sprintf(format, a...))
+	msg := fmt.Sprintf(format, a...)
+	switch {
+	case l.max >= levelWarning:
+		_ = l.print(levelWarning, msg)
+	case l.out != nil:
+	case isTerminal(2):
+		os.Stderr.WriteString("warning: " + msg + "\n")
+	default:
+		l.pending = append(l.pending, msg)
+	}
+}
+
+// flush shows the warnings of a verb that has succeeded.
+func (l *logger) flush() {
+	for _, msg := range l.pending {
+		line := "warning: " + oneLine(msg) + "\n"
+		if l.json {
+			line = l.line(levelWarning, msg)
+		}
+		os.Stderr.WriteString(line)
 	}
 }
 
@@ -200,10 +221,8 @@ func (s exitStatus) Error() string { return "exit status " + strconv.Itoa(int(s)
 // errors are shown: on standard error, and in the log where there is one.
 func (g *globals) report(err error) int {
 	var status exitStatus
-	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, &status):
+	if err == nil || errors.As(err, &status) {
+		g.Log.flush()
 		return int(status)
 	}
 	if g.Log.out != nil || g.Log.json {
