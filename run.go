@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"berth/container"
 	"berth/tty"
@@ -46,6 +47,7 @@ func runRun(c *cli.Context) error {
 		if err := fg.begin(!c.Bool("no-subreaper")); err != nil {
 			return err
 		}
+		req.Launched = func() { go signal.Notify(fg.signals, forwarded...) }
 	}
 	created, err := container.Store{Root: g.Root}.Create(req)
 	if err != nil {
@@ -77,23 +79,40 @@ type foreground struct {
 	proxy   *tty.Proxy
 }
 
-// begin catches the signals before there is a container, so that none can leave it alone.
+// begin becomes the parent of what the container's init leaves behind.
 func (f *foreground) begin(subreaper bool) error {
-	if subreaper {
-		if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-			return errors.New("become a subreaper: " + err.Error())
-		}
-	}
 	f.signals = make(chan os.Signal, 64)
-	signal.Notify(f.signals, forwarded...)
+	if !subreaper {
+		return nil
+	}
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return errors.New("become a subreaper: " + err.Error())
+	}
 	return nil
 }
 
-// forwarded are the signals that go to the program: those that somebody sends on purpose.
+// forwarded are the signals that people and managers send. To catch a signal costs the Go
+// runtime two thread switches, so these are caught beside stage1's work, and the others (see
+// catchRest) when the program has run for a while.
 var forwarded = []os.Signal{
-	unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGWINCH,
-	unix.SIGCONT, unix.SIGALRM, unix.SIGVTALRM, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU,
+	unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGWINCH,
+	unix.SIGCONT, unix.SIGTSTP,
 }
+
+// catchRest forwards every other signal that can be caught and is not about this process.
+func (f *foreground) catchRest() {
+	for n := 1; n <= sigRTMax; n++ {
+		switch s := unix.Signal(n); s {
+		case unix.SIGCHLD, unix.SIGURG, unix.SIGPIPE, unix.SIGKILL, unix.SIGSTOP, unix.SIGPROF:
+		case 32, 33: // the C library's own
+		default:
+			signal.Notify(f.signals, s)
+		}
+	}
+}
+
+// restAfter is when catchRest runs: a program that ends sooner gets no such signal.
+const restAfter = 30 * time.Millisecond
 
 func (f *foreground) run(created *container.Created) error {
 	if created.Master >= 0 {
@@ -110,6 +129,8 @@ func (f *foreground) run(created *container.Created) error {
 	}
 	created.Unlock()
 	go f.forward(created.Pidfd)
+	rest := time.AfterFunc(restAfter, f.catchRest)
+	defer rest.Stop()
 	status := wait(created.Process.Pid)
 	if f.proxy != nil {
 		f.proxy.Finish()

@@ -22,6 +22,8 @@ type Request struct {
 	PidFile       string
 	// KeepTerminal: the caller takes the terminal's master itself (foreground run).
 	KeepTerminal bool
+	// Launched, if not nil, is called when stage1 is on its way, for what can go on beside it.
+	Launched func()
 	// Warn is told what went wrong without stopping the create.
 	Warn func(msg string)
 	// CacheDir of compiled seccomp filters; empty is the default.

@@ -87,10 +87,10 @@ func (c *Container) killCreator() {
 // destroy ends every process of the container and removes its cgroups and its directory;
 // then the poststop hooks run. The lock is held.
 func (c *Container) destroy(warn func(string)) error {
-	if err := c.killAll(); err != nil {
+	if err := c.killInit(); err != nil {
 		return err
 	}
-	if err := c.cgroup().Remove(); err != nil {
+	if err := c.removeCgroup(); err != nil {
 		return err
 	}
 	if c.Record != nil && !c.Record.MountNS {
@@ -108,21 +108,34 @@ func (c *Container) destroy(warn func(string)) error {
 	return nil
 }
 
-// killAll: init first; then, where the pid namespace does not see to it, all of the cgroup.
-func (c *Container) killAll() error {
-	if c.Process.Pid > 0 {
-		fd, err := pidfd(c.Process)
-		if err == nil {
-			unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
-			c.thaw()
-			ended := waitPidfd(fd, killWait)
-			unix.Close(fd)
-			if !ended {
-				return wrap("kill", "process "+itoa(c.Process.Pid), errors.New("it did not end"))
-			}
-		}
+// killInit ends init; with a pid namespace of its own that ends every process in it.
+func (c *Container) killInit() error {
+	if c.Process.Pid == 0 {
+		return nil
 	}
-	return c.cgroup().Kill(unix.SIGKILL)
+	fd, err := pidfd(c.Process)
+	if err != nil {
+		return nil // it has ended
+	}
+	defer unix.Close(fd)
+	unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+	c.thaw()
+	if !waitPidfd(fd, killWait) {
+		return wrap("kill", "process "+itoa(c.Process.Pid), errors.New("it did not end"))
+	}
+	return nil
+}
+
+// removeCgroup kills what is left in the cgroup and removes it. Usually nothing is left, and
+// rmdir(2) says so at once.
+func (c *Container) removeCgroup() error {
+	if c.ownPID() && c.cgroup().RemoveEmpty() {
+		return nil
+	}
+	if err := c.cgroup().Kill(unix.SIGKILL); err != nil {
+		return err
+	}
+	return c.cgroup().Remove()
 }
 
 const killWait = 30 * time.Second

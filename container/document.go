@@ -19,7 +19,7 @@ func (c *creation) stateInput(seccompConfig []byte) *runcstate.Input {
 	return &runcstate.Input{
 		Spec: c.bundle.spec, SeccompConfig: seccompConfig, ID: c.req.ID, Bundle: c.rec.Bundle, Rootfs: c.rec.Rootfs,
 		CgroupPaths: c.rec.CgroupPaths,
-		Pid: c.init.Pid, StartTime: c.init.Start, Created: c.rec.Created,
+		Pid:         c.init.Pid, StartTime: c.init.Start, Created: c.rec.Created,
 		ExternalDescriptors: descriptors(), NoPivot: c.req.NoPivot, NoNewKeyring: c.req.NoNewKeyring,
 	}
 }

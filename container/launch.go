@@ -24,6 +24,9 @@ func (c *creation) launch() error {
 	if err := c.clone(); err != nil {
 		return err
 	}
+	if c.req.Launched != nil {
+		c.req.Launched()
+	}
 	if !c.plan.Intermediate {
 		c.init, c.initFD = record.Process{Pid: c.proc.Pid}, c.proc.Pidfd
 		if err := c.meet(); err != nil {
