@@ -58,7 +58,7 @@ func (d *dir) mkdir() error {
 			d.made, d.fresh = true, true
 			return nil
 		case err == syscall.EEXIST:
-			return nil
+			return nil // made is set if MixedFD was it
 		case err == syscall.EINTR:
 		case err == syscall.ENOENT && tries < 10 && len(d.path) > len(d.mount):
 			if err := d.mkParents(); err != nil {

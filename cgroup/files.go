@@ -112,12 +112,20 @@ func readDir(path string) ([]dirent, error) {
 		return nil, opError("open", path, err)
 	}
 	defer syscall.Close(fd)
+	list, err := readDirFD(fd)
+	if err != nil {
+		return nil, opError("read", path, err)
+	}
+	return list, nil
+}
+
+func readDirFD(fd int) ([]dirent, error) {
 	var list []dirent
 	buf := make([]byte, 4096)
 	for {
 		n, err := syscall.Getdents(fd, buf)
 		if err != nil {
-			return nil, opError("read", path, err)
+			return nil, err
 		}
 		if n == 0 {
 			return list, nil

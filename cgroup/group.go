@@ -244,3 +244,22 @@ func (g *Group) DirFD() (int, error) {
 	}
 	return d.open()
 }
+
+// MixedFD is DirFD for the mixed layout alone (-1 elsewhere), and makes that directory first:
+// nothing else has to be there for the clone, so that Create can go on beside it. A container
+// that is not in it would see the host's cgroup2 tree where its own should be.
+func (g *Group) MixedFD() (int, error) {
+	d := g.dir("")
+	if g.v2 || d == nil || d.lost != nil {
+		return -1, nil
+	}
+	err := d.mkdir()
+	if err == nil {
+		var fd int
+		if fd, err = d.open(); err == nil {
+			return fd, nil
+		}
+	}
+	d.lost = err // as in Create: a container can do without
+	return -1, nil
+}

@@ -77,11 +77,12 @@ func detectV2(own string) (*Host, error) {
 		}
 	}
 	h.Hierarchies = []Hierarchy{hier}
-	if !wholeTree(usualRoot) {
-		// Best effort: without it, the path is taken as it is.
-		if mounts, err := cgroupMounts(); err == nil {
-			h.relate(mounts)
+	if !wholeTree(atFDCWD, usualRoot) {
+		mounts, err := cgroupMounts()
+		if err != nil {
+			return nil, err
 		}
+		h.relate(mounts)
 	}
 	return h, nil
 }
@@ -110,28 +111,28 @@ func parseOwn(text string) []ownLine {
 // controllers of a shared one, "systemd" and "unified". It is false if nothing
 // was found or something is not as usual, and then mountinfo has to tell.
 func (h *Host) scan(own []ownLine) bool {
-	names, err := readDir(usualRoot)
+	fd, err := openat(atFDCWD, usualRoot, syscall.O_RDONLY|syscall.O_DIRECTORY)
+	if err != nil {
+		return false
+	}
+	defer syscall.Close(fd)
+	names, err := readDirFD(fd)
 	if err != nil {
 		return false
 	}
 	usual := true
 	for _, e := range names {
-		path := usualRoot + "/" + e.name
 		switch e.kind {
 		case syscall.DT_LNK:
-			if target, err := readlink(path); err == nil && !strings.Contains(target, "/") {
+			if target, err := readlink(usualRoot + "/" + e.name); err == nil && !strings.Contains(target, "/") {
 				h.Links = append(h.Links, Link{e.name, target})
 			}
 		case syscall.DT_DIR:
 			if line := findOwn(own, e.name); line != nil {
-				usual = usual && wholeTree(path)
-				h.Hierarchies = append(h.Hierarchies, Hierarchy{line.controllers, path, line.path})
+				usual = usual && wholeTree(fd, e.name)
+				h.Hierarchies = append(h.Hierarchies, Hierarchy{line.controllers, usualRoot + "/" + e.name, line.path})
 			}
 		}
-	}
-	sortHierarchies(h.Hierarchies)
-	if len(h.Hierarchies) == 0 || (len(h.Hierarchies) == 1 && h.Hierarchies[0].Controllers[0] == "") {
-		return false
 	}
 	if !usual {
 		mounts, err := cgroupMounts()
@@ -140,7 +141,8 @@ func (h *Host) scan(own []ownLine) bool {
 		}
 		h.relate(mounts)
 	}
-	return len(h.Hierarchies) > 0
+	sortHierarchies(h.Hierarchies)
+	return h.find(systemdV1) != nil || h.find("devices") != nil || h.find("memory") != nil
 }
 
 // findOwn finds the line that a directory of /sys/fs/cgroup stands for: its name lists
@@ -200,10 +202,10 @@ func rank(controller string) int {
 	return len(order)
 }
 
-// wholeTree tells whether path is a mount of a cgroup hierarchy from its root.
-func wholeTree(path string) bool {
-	var st syscall.Stat_t
-	return syscall.Stat(path, &st) == nil && st.Ino == hierarchyRootIno
+// wholeTree tells whether name in the directory fd is a mount of a hierarchy from its root.
+func wholeTree(fd int, name string) bool {
+	var st unix.Stat_t
+	return unix.Fstatat(fd, name, &st, 0) == nil && st.Ino == hierarchyRootIno
 }
 
 // find returns the hierarchy that a controller is in.

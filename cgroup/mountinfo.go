@@ -74,18 +74,24 @@ func unescape(s string) string {
 	return string(out)
 }
 
-// relate makes the callers' own cgroups relative to what the mounts show. In a
-// container without a cgroup namespace /proc/self/cgroup has the host's paths, while
-// the mount shows only the container's part.
+// relate makes the caller's own cgroups relative to what the mounts show, and drops directories
+// on which nothing is mounted. In a container without a cgroup namespace /proc/self/cgroup has
+// the host's paths, while the mount shows only the container's part.
 func (h *Host) relate(mounts []mount) {
-	for i := range h.Hierarchies {
-		hi := &h.Hierarchies[i]
-		for j := range mounts {
-			if mounts[j].point == hi.Mountpoint {
-				hi.Own = below(mounts[j].root, hi.Own)
+	kept := h.Hierarchies[:0]
+	for _, hi := range h.Hierarchies {
+		root := ""
+		for i := range mounts {
+			if mounts[i].point == hi.Mountpoint {
+				root = mounts[i].root // of several, the last is on top
 			}
 		}
+		if root != "" {
+			hi.Own = below(root, hi.Own)
+			kept = append(kept, hi)
+		}
 	}
+	h.Hierarchies = kept
 }
 
 // below is path relative to root, both absolute; "/" if it is not below it.

@@ -73,11 +73,14 @@ const killFreezeBound = 200 * time.Millisecond
 var ErrStillAlive = errors.New("processes are still there after SIGKILL")
 
 // Kill sends sig to every process in the cgroup and below it, and for SIGKILL waits until none
-// is left, which ends fork bombs as well; a frozen cgroup is thawed for SIGKILL. It returns
-// ErrNoCgroup if the container has none.
+// is left, which ends fork bombs as well; a frozen cgroup is thawed for SIGKILL. Without a
+// cgroup there is nothing that SIGKILL has to end; another signal then gets ErrNoCgroup.
 func (g *Group) Kill(sig syscall.Signal) error {
 	d := g.main()
 	if d == nil || !exists(d.path) {
+		if sig == syscall.SIGKILL {
+			return nil
+		}
 		return ErrNoCgroup
 	}
 	if sig != syscall.SIGKILL {
