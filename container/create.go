@@ -81,6 +81,9 @@ func (s Store) Create(req *Request) (*Created, error) {
 
 // prepare does all that can fail without anything having been made.
 func (c *creation) prepare() (err error) {
+	if err = checkKernel(); err != nil {
+		return err
+	}
 	if err = checkPreserved(c.req.PreserveFDs + c.req.ListenFDs); err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func Build(spec *specs.Spec, f *Facts) (*Plan, error) {
 	b := &builder{spec: spec, f: f, p: &Plan{Ops: make([]Op, 0, 128)}, devSlot: NoSlot}
 	steps := []func(){
 		b.validate, b.namespaces, b.begin, b.enter, b.session, b.rootfs, b.mounts, b.devices,
-		b.cgroup, b.hooksBeforePivot, b.pivot, b.console, b.readonlyRoot, b.kernelNames, b.hidePaths,
+		b.workingDirectory, b.cgroup, b.hooksBeforePivot, b.pivot, b.console, b.readonlyRoot, b.kernelNames, b.hidePaths,
 		b.final, b.credentials, b.start,
 	}
 	for _, step := range steps {

@@ -169,3 +169,15 @@ func (b *builder) console() {
 	b.add(Op{Code: Close, Slot: [2]Slot{master}, What: "close the terminal's master"})
 	b.add(Op{Code: Close, Slot: [2]Slot{peer}, What: "close the terminal's peer"})
 }
+
+// workingDirectory makes process.cwd if the image does not have it, as runc does. Where it
+// can't be made, changing to it will say so.
+func (b *builder) workingDirectory() {
+	p := b.spec.Process
+	if p == nil || path.Clean(p.Cwd) == "/" {
+		return
+	}
+	b.add(Op{Code: Target, Slot: [2]Slot{b.root, b.local()}, Str: [3]Arg{str(path.Clean(p.Cwd))}, Num: [4]uint64{TargetDir, 0o755},
+		Skip: true, AltOn: OnEROFS | OnEACCES | OnEPERM | OnENOTDIR | OnEEXIST | OnENOENT,
+		What: "make directory " + p.Cwd + " in rootfs", Field: "process.cwd"})
+}
