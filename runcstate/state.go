@@ -73,14 +73,15 @@ func Parse(data []byte) (*State, error) {
 	return s, nil
 }
 
-// Bundle is the bundle's directory.
+// Bundle is the bundle's directory: of two such labels the last, for the first is an annotation.
 func (s *State) Bundle() string {
+	bundle := ""
 	for _, l := range s.Config.Labels {
 		if path, ok := strings.CutPrefix(l, "bundle="); ok {
-			return path
+			bundle = path
 		}
 	}
-	return ""
+	return bundle
 }
 
 // Annotations are the container's annotations; nil if it has none.

@@ -54,6 +54,15 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestBundleAnnotation: an annotation can't say where the bundle is.
+func TestBundleAnnotation(t *testing.T) {
+	spec := &specs.Spec{Annotations: map[string]string{"bundle": "/elsewhere", "z": "1"}}
+	s, err := runcstate.Parse(runcstate.Append(nil, &runcstate.Input{Spec: spec, Bundle: "/b"}))
+	if err != nil || s.Bundle() != "/b" {
+		t.Error(s.Bundle(), err)
+	}
+}
+
 // TestParseBroken: a file that was cut or spoilt is an error that says where.
 func TestParseBroken(t *testing.T) {
 	for i := range len(document) - 1 {

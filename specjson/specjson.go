@@ -35,17 +35,28 @@ func Decode(data []byte) (*specs.Spec, *Raw, error) {
 	if len(data) > MaxSize {
 		return nil, nil, &scan.Error{Line: 1, Msg: "the document is larger than 16 MiB"}
 	}
-	d := scan.New(data)
-	spec := &specs.Spec{}
-	ReadSpec(d, spec)
+	doc := &document{}
+	d := &doc.decoder
+	d.Init(data, doc.strings[:])
+	d.Arena = &doc.arena
+	ReadSpec(d, &doc.spec)
 	if err := d.Finish(); err != nil {
 		return nil, nil, err
 	}
-	raw := &Raw{Process: captured(d, data, captureProcess)}
-	if spec.Linux != nil {
-		raw.Seccomp = captured(d, data, captureSeccomp)
+	doc.raw.Process = captured(d, data, captureProcess)
+	if doc.spec.Linux != nil {
+		doc.raw.Seccomp = captured(d, data, captureSeccomp)
 	}
-	return spec, raw, nil
+	return &doc.spec, &doc.raw, nil
+}
+
+// document is all that decoding most documents needs, in one piece.
+type document struct {
+	decoder scan.Decoder
+	spec    specs.Spec
+	raw     Raw
+	arena   arena
+	strings [192]string
 }
 
 func captured(d *scan.Decoder, data []byte, i int) []byte {

@@ -24,23 +24,23 @@ func ReadSpec(d *scan.Decoder, v *specs.Spec) {
 			scan.String(d, &v.Version)
 		case "process":
 			d.Begin(captureProcess)
-			scan.Ptr(d, &v.Process, ReadProcess)
+			scan.PtrIn(d, &v.Process, firstProcess, ReadProcess)
 			d.End(captureProcess)
 		case "root":
-			scan.Ptr(d, &v.Root, readRoot)
+			scan.PtrIn(d, &v.Root, firstRoot, readRoot)
 		case "hostname":
 			scan.String(d, &v.Hostname)
 		case "domainname":
 			scan.String(d, &v.Domainname)
 		case "mounts":
-			scan.Slice(d, &v.Mounts, readMount)
+			scan.SliceIn(d, &v.Mounts, firstMount, readMount)
 		case "hooks":
-			scan.Ptr(d, &v.Hooks, ReadHooks)
+			scan.PtrIn(d, &v.Hooks, firstHooks, ReadHooks)
 		case "annotations":
 			scan.Map(d, &v.Annotations, scan.String)
 		case "linux":
 			d.Begin(captureLinux)
-			scan.Ptr(d, &v.Linux, readLinux)
+			scan.PtrIn(d, &v.Linux, firstLinux, readLinux)
 			d.End(captureLinux)
 		case "solaris":
 			scan.Ptr(d, &v.Solaris, readSolaris)
@@ -71,7 +71,7 @@ func ReadProcess(d *scan.Decoder, v *specs.Process) {
 		case "terminal":
 			scan.Bool(d, &v.Terminal)
 		case "consoleSize":
-			scan.Ptr(d, &v.ConsoleSize, readBox)
+			scan.PtrIn(d, &v.ConsoleSize, firstBox, readBox)
 		case "user":
 			readUser(d, &v.User)
 		case "args":
@@ -83,9 +83,9 @@ func ReadProcess(d *scan.Decoder, v *specs.Process) {
 		case "cwd":
 			scan.String(d, &v.Cwd)
 		case "capabilities":
-			scan.Ptr(d, &v.Capabilities, readLinuxCapabilities)
+			scan.PtrIn(d, &v.Capabilities, firstLinuxCapabilities, readLinuxCapabilities)
 		case "rlimits":
-			scan.Slice(d, &v.Rlimits, readPOSIXRlimit)
+			scan.SliceIn(d, &v.Rlimits, firstPOSIXRlimit, readPOSIXRlimit)
 		case "noNewPrivileges":
 			scan.Bool(d, &v.NoNewPrivileges)
 		case "apparmorProfile":
@@ -173,15 +173,15 @@ func ReadLinuxResources(d *scan.Decoder, v *specs.LinuxResources) {
 	again:
 		switch k {
 		case "devices":
-			scan.Slice(d, &v.Devices, readLinuxDeviceCgroup)
+			scan.SliceIn(d, &v.Devices, firstLinuxDeviceCgroup, readLinuxDeviceCgroup)
 		case "memory":
-			scan.Ptr(d, &v.Memory, readLinuxMemory)
+			scan.PtrIn(d, &v.Memory, firstLinuxMemory, readLinuxMemory)
 		case "cpu":
-			scan.Ptr(d, &v.CPU, readLinuxCPU)
+			scan.PtrIn(d, &v.CPU, firstLinuxCPU, readLinuxCPU)
 		case "pids":
-			scan.Ptr(d, &v.Pids, readLinuxPids)
+			scan.PtrIn(d, &v.Pids, firstLinuxPids, readLinuxPids)
 		case "blockIO":
-			scan.Ptr(d, &v.BlockIO, readLinuxBlockIO)
+			scan.PtrIn(d, &v.BlockIO, firstLinuxBlockIO, readLinuxBlockIO)
 		case "hugepageLimits":
 			scan.Slice(d, &v.HugepageLimits, readLinuxHugepageLimit)
 		case "network":
@@ -505,11 +505,11 @@ func readLinux(d *scan.Decoder, v *specs.Linux) {
 		case "sysctl":
 			scan.Map(d, &v.Sysctl, scan.String)
 		case "resources":
-			scan.Ptr(d, &v.Resources, ReadLinuxResources)
+			scan.PtrIn(d, &v.Resources, firstLinuxResources, ReadLinuxResources)
 		case "cgroupsPath":
 			scan.String(d, &v.CgroupsPath)
 		case "namespaces":
-			scan.Slice(d, &v.Namespaces, readLinuxNamespace)
+			scan.SliceIn(d, &v.Namespaces, firstLinuxNamespace, readLinuxNamespace)
 		case "devices":
 			scan.Slice(d, &v.Devices, readLinuxDevice)
 		case "netDevices":
@@ -2099,4 +2099,128 @@ func readWindowsCPUGroupAffinity(d *scan.Decoder, v *specs.WindowsCPUGroupAffini
 			d.Skip()
 		}
 	}
+}
+
+// arena holds what most documents need, for one allocation.
+type arena struct {
+	oneProcess            specs.Process
+	oneRoot               specs.Root
+	oneLinux              specs.Linux
+	oneHooks              specs.Hooks
+	oneBox                specs.Box
+	oneLinuxCapabilities  specs.LinuxCapabilities
+	oneLinuxResources     specs.LinuxResources
+	oneLinuxMemory        specs.LinuxMemory
+	oneLinuxCPU           specs.LinuxCPU
+	oneLinuxPids          specs.LinuxPids
+	oneLinuxBlockIO       specs.LinuxBlockIO
+	listMount             [16]specs.Mount
+	listLinuxNamespace    [8]specs.LinuxNamespace
+	listLinuxDeviceCgroup [8]specs.LinuxDeviceCgroup
+	listPOSIXRlimit       [2]specs.POSIXRlimit
+}
+
+func firstProcess(d *scan.Decoder) *specs.Process {
+	if d.Take(0) {
+		return &d.Arena.(*arena).oneProcess
+	}
+	return new(specs.Process)
+}
+
+func firstRoot(d *scan.Decoder) *specs.Root {
+	if d.Take(1) {
+		return &d.Arena.(*arena).oneRoot
+	}
+	return new(specs.Root)
+}
+
+func firstLinux(d *scan.Decoder) *specs.Linux {
+	if d.Take(2) {
+		return &d.Arena.(*arena).oneLinux
+	}
+	return new(specs.Linux)
+}
+
+func firstHooks(d *scan.Decoder) *specs.Hooks {
+	if d.Take(3) {
+		return &d.Arena.(*arena).oneHooks
+	}
+	return new(specs.Hooks)
+}
+
+func firstBox(d *scan.Decoder) *specs.Box {
+	if d.Take(4) {
+		return &d.Arena.(*arena).oneBox
+	}
+	return new(specs.Box)
+}
+
+func firstLinuxCapabilities(d *scan.Decoder) *specs.LinuxCapabilities {
+	if d.Take(5) {
+		return &d.Arena.(*arena).oneLinuxCapabilities
+	}
+	return new(specs.LinuxCapabilities)
+}
+
+func firstLinuxResources(d *scan.Decoder) *specs.LinuxResources {
+	if d.Take(6) {
+		return &d.Arena.(*arena).oneLinuxResources
+	}
+	return new(specs.LinuxResources)
+}
+
+func firstLinuxMemory(d *scan.Decoder) *specs.LinuxMemory {
+	if d.Take(7) {
+		return &d.Arena.(*arena).oneLinuxMemory
+	}
+	return new(specs.LinuxMemory)
+}
+
+func firstLinuxCPU(d *scan.Decoder) *specs.LinuxCPU {
+	if d.Take(8) {
+		return &d.Arena.(*arena).oneLinuxCPU
+	}
+	return new(specs.LinuxCPU)
+}
+
+func firstLinuxPids(d *scan.Decoder) *specs.LinuxPids {
+	if d.Take(9) {
+		return &d.Arena.(*arena).oneLinuxPids
+	}
+	return new(specs.LinuxPids)
+}
+
+func firstLinuxBlockIO(d *scan.Decoder) *specs.LinuxBlockIO {
+	if d.Take(10) {
+		return &d.Arena.(*arena).oneLinuxBlockIO
+	}
+	return new(specs.LinuxBlockIO)
+}
+
+func firstMount(d *scan.Decoder) []specs.Mount {
+	if d.Take(11) {
+		return d.Arena.(*arena).listMount[:0]
+	}
+	return nil
+}
+
+func firstLinuxNamespace(d *scan.Decoder) []specs.LinuxNamespace {
+	if d.Take(12) {
+		return d.Arena.(*arena).listLinuxNamespace[:0]
+	}
+	return nil
+}
+
+func firstLinuxDeviceCgroup(d *scan.Decoder) []specs.LinuxDeviceCgroup {
+	if d.Take(13) {
+		return d.Arena.(*arena).listLinuxDeviceCgroup[:0]
+	}
+	return nil
+}
+
+func firstPOSIXRlimit(d *scan.Decoder) []specs.POSIXRlimit {
+	if d.Take(14) {
+		return d.Arena.(*arena).listPOSIXRlimit[:0]
+	}
+	return nil
 }

@@ -18,6 +18,7 @@ type emitter struct {
 	queue   []job
 	done    map[string]bool // functions that are emitted or queued
 	used    map[string]bool // captures
+	arena   map[string]*types.Named
 }
 
 // job is a function to emit.
@@ -27,7 +28,7 @@ type job struct {
 }
 
 func emit(w *world, out *output) ([]byte, error) {
-	e := &emitter{w: w, out: out, imports: map[string]bool{scanPkg: true}, done: map[string]bool{}, used: map[string]bool{}}
+	e := &emitter{w: w, out: out, imports: map[string]bool{scanPkg: true}, done: map[string]bool{}, used: map[string]bool{}, arena: map[string]*types.Named{}}
 	for _, list := range []struct {
 		names  []string
 		append bool
@@ -47,6 +48,12 @@ func emit(w *world, out *output) ([]byte, error) {
 			return nil, err
 		}
 	}
+	for _, a := range out.arena {
+		if e.arena[a.name] == nil {
+			return nil, fmt.Errorf("arena: no pointer to or list of %s is read", a.name)
+		}
+	}
+	e.emitArena()
 	for _, c := range out.capture {
 		if !e.used[c.field] {
 			return nil, fmt.Errorf("capture %s: no such field is read", c.field)

@@ -17,6 +17,16 @@ type output struct {
 	read     []string // types to make readers of: func readX(d *scan.Decoder, v *X)
 	append   []string // types to make appenders of: func appendX(dst []byte, v *X) []byte
 	capture  []capture
+	// arena has the first instances of these types behind pointers, and the first elements of
+	// lists, in one struct that the caller allocates: each size that is allocated by itself
+	// costs a fresh process two page faults.
+	arena []arenaType
+}
+
+// arenaType is a type of which an arena has one, for a pointer, or n, for a list.
+type arenaType struct {
+	name string
+	n    int
 }
 
 // capture keeps where in the document a field's value is; a const of that name is its number.
@@ -46,6 +56,11 @@ var outputs = []output{
 			{field: "Spec.Linux", name: "captureLinux"},
 			{field: "Spec.Process", name: "captureProcess"},
 			{field: "Linux.Seccomp", name: "captureSeccomp", rawOnly: true},
+		},
+		arena: []arenaType{
+			{"Process", 0}, {"Root", 0}, {"Linux", 0}, {"Hooks", 0}, {"Box", 0}, {"LinuxCapabilities", 0},
+			{"LinuxResources", 0}, {"LinuxMemory", 0}, {"LinuxCPU", 0}, {"LinuxPids", 0}, {"LinuxBlockIO", 0},
+			{"Mount", 16}, {"LinuxNamespace", 8}, {"LinuxDeviceCgroup", 8}, {"POSIXRlimit", 2},
 		},
 	},
 	{

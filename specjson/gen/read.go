@@ -51,6 +51,9 @@ func (e *emitter) readCall(t types.Type, pointer string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if first := e.inArena(t); first != "" {
+		return fmt.Sprintf("%sIn(d, %s, %s, %s)", function, pointer, first, elem), nil
+	}
 	if elem != "" {
 		return fmt.Sprintf("%s(d, %s, %s)", function, pointer, elem), nil
 	}

@@ -24,6 +24,9 @@ const captures = 4
 // end of the input, loops end, and Finish tells. The decoded strings share the memory of one
 // copy of the document.
 type Decoder struct {
+	// Arena is memory for what is decoded, for the generated functions that use Take.
+	Arena any
+
 	s        string
 	pos      int
 	depth    int
@@ -33,6 +36,7 @@ type Decoder struct {
 	isSyntax bool
 	spans    [captures]span
 	strings  []string // see Strings
+	taken    uint64   // see Take
 }
 
 type span struct {
@@ -43,6 +47,20 @@ type span struct {
 // New returns a decoder of data.
 func New(data []byte) *Decoder {
 	return &Decoder{s: string(data)}
+}
+
+// Init makes d a decoder of data, with a list to cut lists of strings from.
+func (d *Decoder) Init(data []byte, strings []string) {
+	*d = Decoder{s: string(data), strings: strings[:0]}
+}
+
+// Take tells whether there is an arena and part i of it, of 64, is asked for the first time.
+func (d *Decoder) Take(i uint) bool {
+	if d.Arena == nil || d.taken>>i&1 == 1 {
+		return false
+	}
+	d.taken |= 1 << i
+	return true
 }
 
 // Unmarshal decodes data, the whole of it, into v by read, a generated function.

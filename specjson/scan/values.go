@@ -141,11 +141,19 @@ func Any(d *Decoder, p *any) {
 
 // Ptr reads a value into what *p points at, which is made if it is nil; null makes *p nil.
 func Ptr[T any](d *Decoder, p **T, elem func(*Decoder, *T)) {
-	if d.null() {
+	PtrIn(d, p, nil, elem)
+}
+
+// PtrIn is Ptr with a function that makes what is pointed at.
+func PtrIn[T any](d *Decoder, p **T, first func(*Decoder) *T, elem func(*Decoder, *T)) {
+	switch {
+	case d.null():
 		*p = nil
 		return
-	}
-	if *p == nil {
+	case *p != nil:
+	case first != nil:
+		*p = first(d)
+	default:
 		*p = new(T)
 	}
 	elem(d, *p)
@@ -154,11 +162,19 @@ func Ptr[T any](d *Decoder, p **T, elem func(*Decoder, *T)) {
 // Slice reads a list into *p. Elements that a first list of a repeated key left are decoded
 // into, as encoding/json does.
 func Slice[S ~[]T, T any](d *Decoder, p *S, elem func(*Decoder, *T)) {
+	SliceIn(d, p, nil, elem)
+}
+
+// SliceIn is Slice with a function that gives the memory for a first list.
+func SliceIn[S ~[]T, T any](d *Decoder, p *S, first func(*Decoder) S, elem func(*Decoder, *T)) {
 	if d.null() {
 		*p = nil
 		return
 	}
 	s, n := *p, 0
+	if s == nil && first != nil {
+		s = first(d)
+	}
 	for more := d.openList(); more; more = d.nextElement() {
 		if n == MaxElements {
 			d.fail(d.pos, "more than 262144 elements")
