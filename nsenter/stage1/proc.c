@@ -120,7 +120,9 @@ long op_PROC_WRITE(const struct op *o)
 
 long op_CGROUP_JOIN(const struct op *o)
 {
-	long fd = RETRY(sys4(__NR_openat, AT_FDCWD, str(o, 0), O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0)), r;
+	long fd = RETRY(
+		     sys4(__NR_openat, AT_FDCWD, str(o, 0), O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0)),
+	     r;
 
 	if (fd < 0)
 		return fd;

@@ -4,11 +4,9 @@
 #include "stage1.h"
 #include <asm/signal.h>
 #include <linux/fcntl.h>
-#include <linux/filter.h>
 #include <linux/keyctl.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
-#include <linux/seccomp.h>
 
 #define PATH_MAX 4096
 
@@ -155,41 +153,6 @@ long op_NO_NEW_PRIVS(const struct op *o)
 {
 	(void)o;
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0);
-}
-
-/* What was granted: uint64 flags, then the filter; nothing at all: there is no filter to load. */
-static const void *granted_filter(const struct op *o, uint32_t *size, uint64_t *flags)
-{
-	const struct grant_state *g = &st.grants[o->num[1]];
-	const uint64_t *data = (const uint64_t *)g->data;
-
-	if (!g->granted || g->total < sizeof *data)
-		return 0;
-	*flags = data[0];
-	*size = g->total - (uint32_t)sizeof *data;
-	return data + 1;
-}
-
-long op_SECCOMP(const struct op *o)
-{
-	uint32_t size = 0;
-	uint64_t flags = o->num[0];
-	const void *filter = blob(o, 0, &size);
-	struct sock_fprog prog;
-	long r;
-
-	if (!filter)
-		filter = granted_filter(o, &size, &flags);
-	if (!filter)
-		return 0;
-	if (size % sizeof(struct sock_filter) || size / sizeof(struct sock_filter) > BPF_MAXINSNS)
-		return -EINVAL;
-	prog.len = (unsigned short)(size / sizeof(struct sock_filter));
-	prog.filter = (struct sock_filter *)filter;
-	r = sys3(__NR_seccomp, SECCOMP_SET_MODE_FILTER, flags, &prog);
-	if (flags & SECCOMP_FILTER_FLAG_NEW_LISTENER)
-		return fill(o, 0, r);
-	return r > 0 ? -ESRCH : r; /* TSYNC: a thread that did not follow; there is none */
 }
 
 long op_EXIT(const struct op *o)

@@ -81,11 +81,12 @@ static int blob_ok(const struct data *d, uint64_t off)
 static const uint64_t *vector_at(const struct data *d, uint64_t off)
 {
 	uint64_t words = room(d, off, 8) / 8;
-	const uint64_t *v = (const uint64_t *)(const void *)(d->base + off - 1);
+	const uint64_t *v;
 
-	if (words < 2 || v[0] > words - 2 || v[1 + v[0]] != 0)
+	if (words < 2)
 		return NULL;
-	return v;
+	v = (const uint64_t *)(const void *)(d->base + off - 1);
+	return v[0] > words - 2 || v[1 + v[0]] != 0 ? NULL : v;
 }
 
 static int vector_ok(const struct data *d, uint64_t off, int pairs)
