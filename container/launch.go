@@ -254,7 +254,7 @@ func (c *creation) grantFinal() error {
 		config = r.filter.Config
 		filter = seccompData(r.filter)
 	}
-	if err := c.dir.write(stateFile, runcstate.Append(make([]byte, 0, 16<<10), c.stateInput(config))); err != nil {
+	if err := c.dir.write(stateFile, runcstate.Append(make([]byte, 0, len(config)+8<<10), c.stateInput(config))); err != nil {
 		return err
 	}
 	return c.proc.Grant(plan.SyncFinal, filter)
