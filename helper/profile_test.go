@@ -213,3 +213,20 @@ func randomProfile(r *rand.Rand, names []string) string {
 	text, _ := json.Marshal(&p)
 	return string(text)
 }
+
+// parse sees what a hostile config.json holds, before any of it reaches libseccomp.
+func FuzzParse(f *testing.F) {
+	for _, text := range profiles {
+		f.Add([]byte(localize(text)))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := parse(data)
+		var bad *profileError
+		if err != nil && (!errors.As(err, &bad) || !strings.HasPrefix(err.Error(), root)) {
+			t.Errorf("%q: error without a path: %v", data, err)
+		}
+		if err == nil && p != nil && p.DefaultAction == "" {
+			t.Errorf("%q: accepted without a default action", data)
+		}
+	})
+}

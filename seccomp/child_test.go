@@ -67,7 +67,7 @@ func runJob(t *testing.T, j *job, attr *unix.SysProcAttr) (outcome, error) {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
-	cmd.Env = append(os.Environ(), jobEnv+"="+string(text), "GODEBUG=asyncpreemptoff=1", "GOGC=off")
+	cmd.Env = append(os.Environ(), jobEnv+"="+string(text), "GODEBUG=asyncpreemptoff=1", "GOGC=off", "GORACE=atexit_sleep_ms=0")
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = attr
 	out, ended := cmd.Output()
@@ -99,9 +99,9 @@ func load(j *job) error {
 func callsJob(j *job) outcome {
 	const loading, loaded, done = 0, 1, 2
 	var state, tid atomic.Int32
-	o := outcome{Errnos: make([]int, len(j.Calls))}
-	for i := range o.Errnos {
-		o.Errnos[i] = -1
+	errnos := make([]atomic.Int32, len(j.Calls))
+	for i := range errnos {
+		errnos[i].Store(-1)
 	}
 	var problem error
 	go func() {
@@ -115,20 +115,22 @@ func callsJob(j *job) outcome {
 		for i := range j.Calls {
 			c := &j.Calls[i]
 			_, _, errno := unix.RawSyscall6(c.Nr, c.Args[0], c.Args[1], c.Args[2], c.Args[3], c.Args[4], c.Args[5])
-			o.Errnos[i] = int(errno)
+			errnos[i].Store(int32(errno))
 		}
 		state.Store(done)
+		//lint:ignore SA5002 the thread must not make another system call
 		for {
 		}
 	}()
-	for state.Load() != done {
+	for state.Load() != done && !(state.Load() == loaded && dead(int(tid.Load()))) {
 		time.Sleep(time.Millisecond)
-		if state.Load() == loaded && dead(int(tid.Load())) {
-			return o
-		}
 	}
 	if problem != nil {
-		o.Problem = problem.Error()
+		return outcome{Problem: problem.Error()}
+	}
+	var o outcome
+	for i := range errnos {
+		o.Errnos = append(o.Errnos, int(errnos[i].Load()))
 	}
 	return o
 }
