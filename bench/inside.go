@@ -14,7 +14,7 @@ const insideScript = `m=$(wc -l </proc/self/mountinfo)
 g=$(grep -vc ':/$' /proc/self/cgroup)
 s=$(grep ^Seccomp: /proc/self/status)
 c=$(grep ^CapBnd: /proc/self/status)
-echo "$m mounts, $g cgroups, capabilities ${c##*0000}, seccomp mode ${s#Seccomp:?}"`
+echo "$m mounts, $g cgroups, capabilities ${c#CapBnd:?}, seccomp mode ${s#Seccomp:?}"`
 
 // describeContenders checks each one and says what it is.
 func describeContenders(e *env, cs []contender) ([]contenderResult, error) {

@@ -83,11 +83,13 @@ func runInner(scratch, state string) (int, error) {
 	return 0, err
 }
 
-// needsHugetlb tells whether the host has cgroup v1 hierarchies but none for hugetlb.
-// Debian's crun takes such a host for a hybrid one, and refuses it.
+// needsHugetlb tells whether the host has cgroup v1 hierarchies but none for hugetlb is
+// mounted. Debian's crun takes such a host for a hybrid one, and refuses it. (A hierarchy
+// that nothing mounts any more may still be listed for a while.)
 func needsHugetlb() bool {
-	if _, err := os.Stat(filepath.Join(cgroupDir, "cgroup.procs")); err == nil {
-		return false // cgroup2
+	mounted, err := v1Hierarchies()
+	if err != nil || len(mounted) == 0 || contains(mounted, "hugetlb") {
+		return false
 	}
 	data, err := os.ReadFile("/proc/cgroups")
 	if err != nil {
@@ -95,7 +97,7 @@ func needsHugetlb() bool {
 	}
 	for line := range strings.Lines(string(data)) {
 		f := strings.Fields(line)
-		if len(f) == 4 && f[0] == "hugetlb" && f[1] == "0" && f[3] == "1" {
+		if len(f) == 4 && f[0] == "hugetlb" && f[3] == "1" {
 			return true
 		}
 	}

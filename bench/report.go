@@ -160,9 +160,18 @@ func cycleSection(b *strings.Builder, r *results) {
 	table(b, append([]string{"", ""}, cycleParts...), rows)
 }
 
-// table writes a Markdown table; columns after the first are numbers.
+// table writes a Markdown table. A column whose first cell begins with a digit is aligned
+// to the right.
 func table(b *strings.Builder, head []string, rows [][]string) {
-	fmt.Fprintf(b, "| %s |\n|---|%s\n", strings.Join(head, " | "), strings.Repeat("--:|", len(head)-1))
+	fmt.Fprintf(b, "| %s |\n|", strings.Join(head, " | "))
+	for i := range head {
+		if len(rows) > 0 && i > 0 && rows[0][i] != "" && strings.Contains("0123456789", rows[0][i][:1]) {
+			fmt.Fprint(b, "--:|")
+		} else {
+			fmt.Fprint(b, "---|")
+		}
+	}
+	fmt.Fprintln(b)
 	for _, row := range rows {
 		fmt.Fprintf(b, "| %s |\n", strings.Join(row, " | "))
 	}

@@ -9,6 +9,11 @@ import (
 // printResults shows the results on a terminal: the same numbers as the report's.
 func printResults(out io.Writer, r *results) error {
 	t := tabwriter.NewWriter(out, 0, 8, 2, ' ', tabwriter.AlignRight)
+	for _, c := range r.Contenders {
+		if c.Inside != "" {
+			fmt.Fprintf(out, "%s: the container sees %s\n", c.Name, c.Inside)
+		}
+	}
 	for _, w := range r.Workloads {
 		fmt.Fprintf(t, "\n%s\tmedian ms\tmin\tp90\tberth's ratio\t95%%\t\n", w.Name)
 		for _, c := range r.Contenders {
