@@ -89,17 +89,9 @@ func (s *stage1) wait() unix.WaitStatus {
 	if s.ended {
 		return s.status
 	}
-	fds := []unix.PollFd{{Fd: int32(s.Pidfd), Events: unix.POLLIN}}
-	for {
-		n, err := unix.Poll(fds, 20000)
-		if err == unix.EINTR {
-			continue
-		}
-		if n != 1 || err != nil {
-			s.t.Errorf("stage1 does not end: %v", err)
-			unix.PidfdSendSignal(s.Pidfd, unix.SIGKILL, nil, 0)
-		}
-		break
+	if !readable(s.Pidfd) {
+		s.t.Error("stage1 does not end")
+		unix.PidfdSendSignal(s.Pidfd, unix.SIGKILL, nil, 0)
 	}
 	if _, err := unix.Wait4(s.Pid, &s.status, 0, nil); err != nil {
 		s.t.Errorf("wait: %v", err)
@@ -108,11 +100,21 @@ func (s *stage1) wait() unix.WaitStatus {
 	return s.status
 }
 
+// readable waits for as long as a test may take.
+func readable(fd int) bool {
+	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	for {
+		n, err := unix.Poll(fds, 20000)
+		if err != unix.EINTR {
+			return n == 1
+		}
+	}
+}
+
 // next expects a message within the time of a test.
 func (s *stage1) next() *Message {
 	s.t.Helper()
-	fds := []unix.PollFd{{Fd: int32(s.sock), Events: unix.POLLIN}}
-	if n, _ := unix.Poll(fds, 20000); n != 1 {
+	if !readable(s.sock) {
 		s.t.Fatal("no message from stage1")
 	}
 	m, err := s.Next()

@@ -2,6 +2,7 @@ package nsenter
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -197,7 +198,7 @@ func TestStage1Fuzz(t *testing.T) {
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
 	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o777); err != nil {
+	if err := errors.Join(os.Chmod(dir, 0o777), os.Chmod(filepath.Dir(dir), 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	p := &program{ops: []op{cloexec, private, openProc, openRoot(dir),
