@@ -96,6 +96,7 @@ struct op {
  *   strings: s string, S string or none, b blob, B blob or none, v vector, p pairs or none,
  *            - unused (0)
  */
+/* clang-format off */
 #define OPS(OP) \
 	/* -- process and namespaces */ \
 	/* setns(slot0, num0: CLONE_NEW* or 0) */ \
@@ -237,24 +238,25 @@ struct op {
 	OP(EXEC, 75, "--", "vv-") \
 	/* exit with status num0 */ \
 	OP(EXIT, 76, "--", "---")
+/* clang-format on */
 
 /* OP TARGET, num0 */
-#define TGT_DIR 1u      /* a directory; made if missing (with its parents) */
-#define TGT_FILE 2u     /* not a directory; an empty file is made if missing (with its parents) */
-#define TGT_EXISTING 4u /* must exist, of either kind */
-#define TGT_STRICT 8u   /* no component may be a symlink */
+#define TGT_DIR 1u       /* a directory; made if missing (with its parents) */
+#define TGT_FILE 2u      /* not a directory; an empty file is made if missing (with its parents) */
+#define TGT_EXISTING 4u  /* must exist, of either kind */
+#define TGT_STRICT 8u    /* no component may be a symlink */
 #define TGT_NOT_ROOT 16u /* the root itself is refused: EBUSY */
 #define TGT_NOT_PROC 32u /* a file on a procfs is refused: EXDEV */
 
 /* SYNC ids */
-#define SYNC_MAPS 1u     /* uid_map and gid_map are written */
-#define SYNC_PID 2u      /* sent by the final child of a plan with CLONE: its pid is in the credentials */
-#define SYNC_CGROUP 3u   /* the final child is in its cgroup */
-#define SYNC_RUNTIME 4u  /* sent: the namespaces and mounts are there; granted: prestart and createRuntime hooks done */
-#define SYNC_STATE 5u    /* granted with the state for createContainer hooks */
-#define SYNC_CONSOLE 6u  /* sent with the pty master */
-#define SYNC_LISTENER 7u /* sent with the seccomp listener; granted: handed over */
-#define SYNC_FINAL 8u    /* granted with the seccomp filter: rlimits set, state written */
+#define SYNC_MAPS 1u        /* uid_map and gid_map are written */
+#define SYNC_PID 2u         /* sent by the final child of a plan with CLONE; credentials: its pid */
+#define SYNC_CGROUP 3u      /* the final child is in its cgroup */
+#define SYNC_RUNTIME 4u     /* sent: namespaces, mounts are there; granted: runtime hooks done */
+#define SYNC_STATE 5u       /* granted with the state for createContainer hooks */
+#define SYNC_CONSOLE 6u     /* sent with the pty master */
+#define SYNC_LISTENER 7u    /* sent with the seccomp listener; granted: handed over */
+#define SYNC_FINAL 8u       /* granted with the seccomp filter: rlimits set, state written */
 #define SYNC_START_STATE 9u /* granted with the state for startContainer hooks */
 
 /* stage1 → stage0, one packet each; also the record that follows the release byte in the fifo */
@@ -264,13 +266,15 @@ struct op {
 
 struct message {
 	uint32_t kind;
-	uint32_t op;    /* MSG_FAIL: index of the operation (an alternative: its own index) */
-	uint32_t code;  /* MSG_FAIL: its code; 0: the plan itself is refused */
-	int32_t error;  /* MSG_FAIL: errno; 0 with HOOK: see arg */
-	uint32_t arg;   /* MSG_SYNC: id; MSG_FAIL of HOOK: wait status; of FSMOUNT: 1 + index of the
-			   option (of str2) that was refused, 0: another step */
-	uint32_t log;   /* bytes of log that follow: the kernel's of a mount, the (last) output of a
-			   hook, the reason of a refusal; lines, the last one perhaps without its end */
+	uint32_t op;   /* MSG_FAIL: index of the operation (an alternative: its own index) */
+	uint32_t code; /* MSG_FAIL: its code; 0: the plan itself is refused */
+	int32_t error; /* MSG_FAIL: errno; 0 with HOOK: see arg */
+	/* MSG_SYNC: id; MSG_FAIL of HOOK: wait status; of FSMOUNT: 1 + index of the option (of
+	   str2) that was refused, 0: another step */
+	uint32_t arg;
+	/* bytes of log that follow: the kernel's of a mount, the (last) output of a hook, the
+	   reason of a refusal; lines, the last one perhaps without its end */
+	uint32_t log;
 };
 
 /* stage0 → stage1: data for an id in order of offset; granted once offset + bytes == total */

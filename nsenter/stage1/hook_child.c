@@ -15,7 +15,7 @@ _Noreturn void hook_child(const struct op *o, const struct hook_child *c)
 	sys3(__NR_dup3, c->out[1], 2, 0);
 	/* every other descriptor is close-on-exec */
 	error = (int32_t)sys3(__NR_execve, str(o, 0), relocate(vector(o, 1)),
-			      relocate(vector(o, 2)));
+	                      relocate(vector(o, 2)));
 	RETRY(sys3(__NR_write, c->status[1], &error, sizeof error));
 	quit(127);
 }

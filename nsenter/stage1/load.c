@@ -5,7 +5,7 @@
 #include "validate.h"
 #include <linux/mman.h>
 
-#define MSG_PEEK  0x02
+#define MSG_PEEK 0x02
 #define MSG_TRUNC 0x20
 
 static struct plan_header *map_plan(const struct plan_header *h)
@@ -14,7 +14,7 @@ static struct plan_header *map_plan(const struct plan_header *h)
 	size_t slots_at = ((size_t)h->size + 15) & ~(size_t)7;
 	size_t size = slots_at + h->nslots * sizeof(struct slot);
 	long p = sys6(__NR_mmap, 0, size, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	              MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
 	if (p < 0 && p > -4096)
 		refuse_plan(0, "no memory for it");

@@ -27,7 +27,7 @@ static void read_kernel_log(int fs)
 static long set_option(int fs, const char *key, const char *value)
 {
 	return sys5(__NR_fsconfig, fs, value ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG, key, value,
-		    0);
+	            0);
 }
 
 static long configure(int fs, const char *source, const uint64_t *options)
@@ -74,8 +74,8 @@ long op_OPEN_TREE(const struct op *o)
 	if (!path && o->slot[1] < 0)
 		return -EBADF;
 	return fill(o, 0,
-		    path ? sys3(__NR_open_tree, AT_FDCWD, path, flags)
-			 : sys3(__NR_open_tree, slot_fd(o, 1), "", flags | AT_EMPTY_PATH));
+	            path ? sys3(__NR_open_tree, AT_FDCWD, path, flags)
+	                 : sys3(__NR_open_tree, slot_fd(o, 1), "", flags | AT_EMPTY_PATH));
 }
 
 long op_SETATTR(const struct op *o)
@@ -89,19 +89,19 @@ long op_SETATTR(const struct op *o)
 	if (path)
 		return sys5(__NR_mount_setattr, AT_FDCWD, path, flags, &attr, sizeof attr);
 	return sys5(__NR_mount_setattr, slot_fd(o, 0), "", flags | AT_EMPTY_PATH, &attr,
-		    sizeof attr);
+	            sizeof attr);
 }
 
 static long attach(int mount, int target)
 {
 	return sys5(__NR_move_mount, mount, "", target, "",
-		    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
+	            MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
 }
 
 static long clone_mount(int fd, uint64_t recursive)
 {
 	return sys3(__NR_open_tree, fd, "",
-		    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | recursive);
+	            OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | recursive);
 }
 
 static long attach_clone(int fd, int target)

@@ -4,10 +4,10 @@
 #include "stage1.h"
 #include <linux/sockios.h>
 
-#define AF_UNIX	     1
-#define SOCK_DGRAM   2
+#define AF_UNIX 1
+#define SOCK_DGRAM 2
 #define SOCK_CLOEXEC 02000000
-#define IFF_UP	     1
+#define IFF_UP 1
 
 /* struct ifreq, which the kernel's header can't give without libc's */
 struct interface {

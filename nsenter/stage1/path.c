@@ -18,13 +18,13 @@
 long stat_fd(int fd, struct statx *s)
 {
 	return sys5(__NR_statx, fd, "", AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW,
-		    STATX_BASIC_STATS | STATX_MNT_ID, s);
+	            STATX_BASIC_STATS | STATX_MNT_ID, s);
 }
 
 long open_in_root(int root, const char *path, uint64_t flags, uint64_t resolve)
 {
 	struct open_how how = {flags | O_CLOEXEC, 0,
-			       RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve};
+	                       RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve};
 	long fd = -EAGAIN;
 
 	if (!*path)
@@ -89,9 +89,9 @@ static size_t component(const char *path, size_t *at, size_t end)
 /* "." (1) or ".." (2) of that length. */
 static int dots(const char *name, size_t len)
 {
-	return len == 1 && name[0] == '.'		      ? 1
+	return len == 1 && name[0] == '.'                     ? 1
 	       : len == 2 && name[0] == '.' && name[1] == '.' ? 2
-							      : 0;
+	                                                      : 0;
 }
 
 /* A ".." in what does not exist means nothing that could be made. */

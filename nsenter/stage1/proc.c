@@ -29,7 +29,7 @@ static long new_proc(void)
 	r = sys5(__NR_fsconfig, fs, FSCONFIG_CMD_CREATE, 0, 0, 0);
 	if (r == 0)
 		r = sys3(__NR_fsmount, fs, FSMOUNT_CLOEXEC,
-			 MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+		         MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
 	close_fd((int)fs);
 	return r;
 }
@@ -69,8 +69,8 @@ long op_CLONE_PROC(const struct op *o)
 static long open_strictly(int dir, const char *path, uint64_t flags)
 {
 	struct open_how how = {flags | O_CLOEXEC, 0,
-			       RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS |
-				       RESOLVE_BENEATH};
+	                       RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS |
+	                               RESOLVE_BENEATH};
 
 	return RETRY(sys4(__NR_openat2, dir, path, &how, sizeof how));
 }

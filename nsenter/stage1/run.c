@@ -19,10 +19,10 @@ static const handler_t handlers[] = {OPS(HANDLER)};
 static const struct {
 	uint16_t error, on;
 } errnos[] = {
-	{ENOSYS, ON_ENOSYS}, {EPERM, ON_EPERM},		  {EACCES, ON_EACCES},
-	{EINVAL, ON_EINVAL}, {ENOENT, ON_ENOENT},	  {ENOTDIR, ON_ENOTDIR},
+	{ENOSYS, ON_ENOSYS}, {EPERM, ON_EPERM},           {EACCES, ON_EACCES},
+	{EINVAL, ON_EINVAL}, {ENOENT, ON_ENOENT},         {ENOTDIR, ON_ENOTDIR},
 	{ENODEV, ON_ENODEV}, {EOPNOTSUPP, ON_EOPNOTSUPP}, {EEXIST, ON_EEXIST},
-	{EROFS, ON_EROFS},   {EBUSY, ON_EBUSY},		  {EDQUOT, ON_EDQUOT},
+	{EROFS, ON_EROFS},   {EBUSY, ON_EBUSY},           {EDQUOT, ON_EDQUOT},
 };
 
 _Noreturn void quit(int status)

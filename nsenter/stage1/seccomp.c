@@ -30,7 +30,7 @@ static int no_filter(const struct op *o)
 static long load_filter(const void *filter, uint32_t size, uint64_t flags)
 {
 	struct sock_fprog prog = {(unsigned short)(size / sizeof(struct sock_filter)),
-				  (struct sock_filter *)filter};
+	                          (struct sock_filter *)filter};
 
 	if (size % sizeof(struct sock_filter) || size / sizeof(struct sock_filter) > BPF_MAXINSNS)
 		return -EINVAL;

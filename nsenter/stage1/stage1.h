@@ -11,7 +11,7 @@
 #include "sys.h"
 
 struct slot {
-	int32_t fd;	  /* -1: empty */
+	int32_t fd;       /* -1: empty */
 	uint32_t covered; /* a mount that MASK_DIR has attached: from now on only its clones are */
 };
 
@@ -27,10 +27,10 @@ struct state {
 	struct op *ops;
 	char *data;
 	struct slot *slots;
-	struct op *now;	    /* the operation that runs */
+	struct op *now;     /* the operation that runs */
 	const char *chosen; /* by LOOKUP_EXEC */
-	int sync_fd;	    /* -1 once WAITING is sent */
-	int fifo_fd;	    /* -1 before start has come */
+	int sync_fd;        /* -1 once WAITING is sent */
+	int fifo_fd;        /* -1 before start has come */
 	uint32_t detail;    /* message.arg of a failure */
 	uint32_t log_len;
 	struct grant_state grants[SYNC_IDS];

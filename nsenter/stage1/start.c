@@ -7,20 +7,20 @@
 
 #if defined(__x86_64__)
 __asm__(".globl _start\n"
-	".type _start, @function\n"
-	"_start:\n"
-	"	xor %ebp, %ebp\n"
-	"	mov %rsp, %rdi\n"
-	"	and $-16, %rsp\n"
-	"	call stage1\n");
+        ".type _start, @function\n"
+        "_start:\n"
+        "	xor %ebp, %ebp\n"
+        "	mov %rsp, %rdi\n"
+        "	and $-16, %rsp\n"
+        "	call stage1\n");
 #elif defined(__aarch64__)
 __asm__(".globl _start\n"
-	".type _start, %function\n"
-	"_start:\n"
-	"	mov x29, #0\n"
-	"	mov x30, #0\n"
-	"	mov x0, sp\n"
-	"	b stage1\n");
+        ".type _start, %function\n"
+        "_start:\n"
+        "	mov x29, #0\n"
+        "	mov x30, #0\n"
+        "	mov x0, sp\n"
+        "	b stage1\n");
 #endif
 
 _Noreturn void stage1(const long *stack);

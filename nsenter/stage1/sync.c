@@ -7,10 +7,10 @@
 #include <linux/mman.h>
 #include <linux/uio.h>
 
-#define MSG_PEEK     0x02
+#define MSG_PEEK 0x02
 #define MSG_NOSIGNAL 0x4000
-#define SOL_SOCKET   1
-#define SCM_RIGHTS   1
+#define SOL_SOCKET 1
+#define SCM_RIGHTS 1
 
 struct user_msghdr {
 	void *name;
@@ -37,7 +37,7 @@ _Noreturn void peer_lost(void)
 long send_record(size_t size, int fd)
 {
 	struct control_fd control = {sizeof control - sizeof control.pad, SOL_SOCKET, SCM_RIGHTS,
-				     fd, 0};
+	                             fd, 0};
 	struct iovec iov = {&record, size};
 	struct user_msghdr m = {.iov = &iov, .iovlen = 1};
 

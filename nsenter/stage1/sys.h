@@ -16,9 +16,9 @@ static inline long sys3_(long nr, long a, long b, long c)
 	long ret;
 
 	__asm__ volatile("syscall"
-			 : "=a"(ret)
-			 : "a"(nr), "D"(a), "S"(b), "d"(c)
-			 : "rcx", "r11", "memory");
+	                 : "=a"(ret)
+	                 : "a"(nr), "D"(a), "S"(b), "d"(c)
+	                 : "rcx", "r11", "memory");
 	return ret;
 }
 
@@ -30,9 +30,9 @@ static inline long sys6_(long nr, long a, long b, long c, long d, long e, long f
 	long ret;
 
 	__asm__ volatile("syscall"
-			 : "=a"(ret)
-			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-			 : "rcx", "r11", "memory");
+	                 : "=a"(ret)
+	                 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+	                 : "rcx", "r11", "memory");
 	return ret;
 }
 #elif defined(__aarch64__)
@@ -58,20 +58,20 @@ static inline long sys6_(long nr, long a, long b, long c, long d, long e, long f
 	register long x5 __asm__("x5") = f;
 
 	__asm__ volatile("svc 0"
-			 : "+r"(x0)
-			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
-			 : "memory", "cc");
+	                 : "+r"(x0)
+	                 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+	                 : "memory", "cc");
 	return x0;
 }
 #else
 #error "amd64 and arm64 only"
 #endif
 
-#define sys0(nr)		sys3_(nr, 0, 0, 0)
-#define sys1(nr, a)		sys3_(nr, (long)(a), 0, 0)
-#define sys2(nr, a, b)		sys3_(nr, (long)(a), (long)(b), 0)
-#define sys3(nr, a, b, c)	sys3_(nr, (long)(a), (long)(b), (long)(c))
-#define sys4(nr, a, b, c, d)	sys6_(nr, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+#define sys0(nr) sys3_(nr, 0, 0, 0)
+#define sys1(nr, a) sys3_(nr, (long)(a), 0, 0)
+#define sys2(nr, a, b) sys3_(nr, (long)(a), (long)(b), 0)
+#define sys3(nr, a, b, c) sys3_(nr, (long)(a), (long)(b), (long)(c))
+#define sys4(nr, a, b, c, d) sys6_(nr, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
 #define sys5(nr, a, b, c, d, e) sys6_(nr, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)
 #define sys6(nr, a, b, c, d, e, f) \
 	sys6_(nr, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))

@@ -72,5 +72,5 @@ long op_OPEN_PTMX(const struct op *o)
 long op_PTY_PEER(const struct op *o)
 {
 	return fill(o, 1,
-		    sys3(__NR_ioctl, slot_fd(o, 0), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
+	            sys3(__NR_ioctl, slot_fd(o, 0), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
 }

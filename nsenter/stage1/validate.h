@@ -9,7 +9,7 @@
 
 struct refusal {
 	const char *reason; /* NULL: the plan is good */
-	uint32_t op;	    /* the operation it is about, if any */
+	uint32_t op;        /* the operation it is about, if any */
 };
 
 /* The header alone, before the rest is received. */

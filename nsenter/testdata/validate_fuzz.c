@@ -87,15 +87,15 @@ static void read_plan(const struct plan_header *h, size_t size)
 			abort();
 		memcpy(copy, h, size);
 		read_operands((struct plan_header *)(void *)copy,
-			      (struct op *)(void *)(copy + sizeof *h) + i, 1);
+		              (struct op *)(void *)(copy + sizeof *h) + i, 1);
 	}
 	free(copy);
 }
 
-static const uint32_t interesting[] = {0,	   1,	       2,	  3,	      7,
-				       8,	   0x7f,       0x80,	  0xff,	      0xffff,
-				       1u << 16,   1u << 20,   1u << 24,  0x7fffffff, 0x80000000,
-				       0xfffffff8, 0xffffffff, 0xfffffffe};
+static const uint32_t interesting[] = {0,          1,          2,         3,          7,
+                                       8,          0x7f,       0x80,      0xff,       0xffff,
+                                       1u << 16,   1u << 20,   1u << 24,  0x7fffffff, 0x80000000,
+                                       0xfffffff8, 0xffffffff, 0xfffffffe};
 
 static void mutate(unsigned char *p, size_t size)
 {
