@@ -89,23 +89,22 @@ func TestSeccompCache(t *testing.T) {
 	w := newSerialWorld(t)
 	execs := func(b *bundle) int {
 		trace := fmt.Sprintf("%s/trace%d", w.dir, w.n)
-		c := w.rt("create", "--bundle", b.dir, w.id())
+		c := w.rt("run", "--bundle", b.dir, w.id())
 		c.prefix = []string{"strace", "-f", "-qq", "-e", "trace=execve,execveat", "-e", "signal=none", "-o", trace}
 		c.ok()
-		w.rt("delete", "--force", w.ids[len(w.ids)-1]).ok()
 		return strings.Count(w.read(trace), "= 0\n")
 	}
 	if _, err := exec.LookPath("strace"); err != nil {
 		t.Fatal(err)
 	}
-	none := execs(w.bundle(forever))
-	b := w.bundle(forever, profile(uint(w.n%100)+uint(len(w.mark)), "mkdir", "rmdir", fmt.Sprint("no_such_syscall_", w.mark)))
+	none := execs(w.bundle())
+	b := w.bundle(profile(uint(w.n%100)+uint(len(w.mark)), "mkdir", "rmdir", fmt.Sprint("no_such_syscall_", w.mark)))
 	first, second := execs(b), execs(b)
 	expect(w, "programs that a create with a cached profile runs, above none", second-none, 0)
 	if first <= second {
 		t.Errorf("a create with a new profile ran %d programs, with a known one %d", first, second)
 	}
-	third := execs(w.bundle(forever, func(s *specs.Spec) { s.Linux.Seccomp = b.spec.Linux.Seccomp }))
+	third := execs(w.bundle(func(s *specs.Spec) { s.Linux.Seccomp = b.spec.Linux.Seccomp }))
 	expect(w, "another bundle with the profile", third, second)
 }
 

@@ -28,7 +28,7 @@ type world struct {
 }
 
 const (
-	runTimeout  = 60 * time.Second // one call of the runtime; far above what any needs
+	runTimeout  = 30 * time.Second // one call of the runtime; far above what any needs
 	waitTimeout = 20 * time.Second // a condition that is polled
 )
 
