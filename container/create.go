@@ -48,6 +48,8 @@ type creation struct {
 	initFD             int            // its pidfd
 	master             int            // of the terminal, if it is kept
 
+	cgroupFD int // to clone the first process into; -1: none
+
 	filter  chan filterResult
 	cgroups chan error
 }
@@ -172,12 +174,25 @@ func (c *creation) build() error {
 	if err := c.writeRecord(); err != nil {
 		return err
 	}
+	var err error
+	if c.cgroupFD, err = c.mixedFD(); err != nil {
+		return err
+	}
 	c.cgroups = make(chan error, 1)
 	go func() { c.cgroups <- c.makeCgroup() }()
 	if err := c.launch(); err != nil {
 		return err
 	}
 	return c.finish()
+}
+
+// mixedFD makes the one directory of the mixed layout's cgroup2 tree, in which the first
+// process is cloned: a move into it would wait for an RCU grace period.
+func (c *creation) mixedFD() (int, error) {
+	if c.plan.Intermediate || c.facts.IntoCgroup {
+		return -1, nil
+	}
+	return c.host.group.MixedFD()
 }
 
 func (c *creation) makeCgroup() error {

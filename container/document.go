@@ -50,6 +50,9 @@ func cgroupFacts(h *cgroup.Host, g *cgroup.Group, ns, userns bool) plan.CgroupFa
 		f.Join = g.TaskFiles()
 	}
 	for _, m := range h.ContainerMounts(g, ns) {
+		if m.Type == "cgroup2" && !h.V2 {
+			continue // the mixed layout's tree, which runc and crun don't show either
+		}
 		if m.Target != "" {
 			f.Links = append(f.Links, [2]string{m.Name, m.Target})
 			continue

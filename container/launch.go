@@ -128,18 +128,17 @@ func openNamespace(p *plan.Pass) (int, error) {
 // clone starts the first process. Where a clone straight into the cgroup is refused, the
 // plan is built once more without it.
 func (c *creation) clone() error {
-	cgroupFD := -1
 	if c.facts.IntoCgroup && !c.plan.Intermediate {
 		err := <-c.cgroups
 		close(c.cgroups)
 		if err != nil {
 			return err
 		}
-		if cgroupFD, err = c.host.group.DirFD(); err != nil {
+		if c.cgroupFD, err = c.host.group.DirFD(); err != nil {
 			return err
 		}
 	}
-	err := c.start(cgroupFD)
+	err := c.start(c.cgroupFD)
 	var refused *nsenter.CgroupRefusedError
 	if errors.As(err, &refused) {
 		c.facts.IntoCgroup = false
@@ -247,6 +246,9 @@ func (c *creation) grantFinal() error {
 		r := <-c.filter
 		if r.err != nil {
 			return r.err
+		}
+		if r.filter.Notify {
+			return &plan.UnsupportedError{Path: "linux.seccomp: SCMP_ACT_NOTIFY"}
 		}
 		for _, w := range r.filter.Warnings {
 			c.req.Warn(w)
