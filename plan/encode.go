@@ -13,6 +13,8 @@ const (
 	headerSize = 48
 	opSize     = 72
 	maxSize    = 16 << 20
+	maxOps     = 16384
+	maxSlots   = 4096
 	altSkip    = 0xffffffff
 )
 
@@ -31,7 +33,7 @@ type encoder struct {
 }
 
 // Encode writes the plan in the form that stage1 reads. The error says that the plan is
-// larger than the format allows.
+// larger than the format allows, or names a field with a NUL byte.
 func (p *Plan) Encode(l Layout) ([]byte, error) {
 	e := &encoder{data: make([]byte, 0, 8192), seen: make(map[string]uint32, 128), npas: len(p.Pass)}
 	alts := make([]*Op, 0, 8)
@@ -41,6 +43,10 @@ func (p *Plan) Encode(l Layout) ([]byte, error) {
 		}
 	}
 	n := len(p.Ops) + len(alts)
+	if slots := len(p.Pass) + p.Slots; n > maxOps || slots > maxSlots {
+		return nil, fmt.Errorf("plan of %d operations and %d descriptors is larger than %d and %d: config.json has too many entries",
+			n, slots, maxOps, maxSlots)
+	}
 	dataOff := (headerSize + n*opSize + 7) &^ 7
 	out := make([]byte, dataOff, dataOff+16384)
 	pos, alt := headerSize, len(p.Ops)
