@@ -28,6 +28,23 @@ void default_signal(int sig)
 	set_action(sig, (void *)SIG_DFL);
 }
 
+static void end_by_signal(int sig)
+{
+	quit(128 + sig);
+}
+
+/* As the init of a pid namespace stage1 is spared what it does not catch; a container that waits
+   for start is to end by the signals that end any program. The handler does not return, so the
+   restorer that x86 insists on is never called. */
+void end_on_signals(void)
+{
+	static const unsigned char sigs[] = {SIGHUP, SIGINT, SIGQUIT, SIGABRT, SIGTERM};
+	struct action a = {(void *)end_by_signal, SA_RESTORER, (void *)end_by_signal, 0};
+
+	for (unsigned i = 0; i < sizeof sigs; i++)
+		sys4(__NR_rt_sigaction, sigs[i], &a, 0, sizeof a.mask);
+}
+
 void reset_signals(void)
 {
 	uint64_t none = 0;

@@ -119,6 +119,7 @@ long fs_magic(int fd);
 void reset_signals(void);
 void ignore_signal(int sig);
 void default_signal(int sig);
+void end_on_signals(void);
 
 /* One handler for each operation. */
 #define OP_DECLARE(name, code, slots, strings) long op_##name(const struct op *o);

@@ -34,6 +34,7 @@ long op_WAIT_START(const struct op *o)
 
 	append_decimal(path + 8, (unsigned)slot_fd(o, 0));
 	ignore_signal(SIGPIPE);
+	end_on_signals();
 	record.m = (struct message){MSG_WAITING, (uint32_t)(o - st.ops), o->code, 0, 0, 0};
 	/* one call: either stage0 was there when it was sent, or it fails */
 	if (send_record(sizeof record.m, -1) < 0)
