@@ -65,10 +65,14 @@ func setattrOp(slot Slot, c attrChange, what, field string) Op {
 }
 
 // openTree gives a slot with a detached clone of a host path: opened by stage0 where the
-// mapped root of a user namespace could not search the way to it, else by stage1.
+// mapped root of a user namespace could not search the way to it, else by stage1. What
+// stage0 has cloned is a peer of the host's mount, if that is shared (stage1's own clones
+// are slaves by then): mounts on it would appear on the host, and pivot_root refuse it.
 func (b *builder) openTree(p string, recursive bool, what, field string) Slot {
 	if b.userns() && b.f.Privileged {
-		return b.pass(Pass{Kind: PassTree, Path: p, Recursive: recursive, Field: field})
+		slot := b.pass(Pass{Kind: PassTree, Path: p, Recursive: recursive, Field: field})
+		b.add(setattrOp(slot, attrChange{propagation: msSlave, recursive: true}, what, field))
+		return slot
 	}
 	slot := b.local()
 	op := Op{Code: OpenTree, Slot: [2]Slot{slot, NoSlot}, Str: [3]Arg{str(p)}, What: what, Field: field}
