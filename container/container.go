@@ -9,6 +9,7 @@ import (
 
 	"berth/cgroup"
 	"berth/container/record"
+	"berth/nsenter"
 	"berth/runcstate"
 	"golang.org/x/sys/unix"
 )
@@ -81,13 +82,28 @@ func (c *Container) status(busy bool) Status {
 		return StatusStopped
 	}
 	var st unix.Stat_t
-	if unix.Fstatat(c.dir.fd, fifoName, &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
+	if unix.Fstatat(c.dir.fd, fifoName, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && c.waits() {
 		return StatusCreated
 	}
 	if frozen, err := c.cgroup().Frozen(); err == nil && frozen {
 		return StatusPaused
 	}
 	return StatusRunning
+}
+
+// waits tells whether init is still the runtime's. The fifo alone says so but for a start that
+// was killed after the release, before it removed the fifo.
+func (c *Container) waits() bool {
+	if c.Record == nil {
+		return true // runc's contract
+	}
+	fd, err := unix.Open("/proc/"+itoa(c.Process.Pid)+"/comm", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return true
+	}
+	defer unix.Close(fd)
+	comm, err := readAll(fd, 64)
+	return err != nil || string(comm) == nsenter.Name+"\n"
 }
 
 // inClaim: a directory without a record may be one that is being made at this moment, before

@@ -51,7 +51,9 @@ type creation struct {
 	cgroupFD int // to clone the first process into; -1: none
 
 	filter  chan filterResult
-	cgroups chan error
+	cgroups chan error // has the result of makeCgroup
+
+	cgroupErr error
 }
 
 type filterResult struct {
@@ -266,19 +268,12 @@ func (c *creation) abort(cause error) error {
 		c.killInit()
 		c.proc.Close()
 	}
-	if c.cgroups != nil {
-		<-c.cgroups // closed by whoever has taken the result
-	}
 	if c.master >= 0 {
 		unix.Close(c.master)
 	}
-	if c.rec != nil {
-		if err := c.host.group.Kill(unix.SIGKILL); err != nil {
-			c.req.Warn(err.Error())
-		}
-		if err := c.host.group.Remove(); err != nil {
-			c.req.Warn(err.Error())
-		}
+	if c.cgroups != nil {
+		c.takeCgroupResult()
+		c.undoCgroup()
 	}
 	if !c.plan.MountNS && c.proc != nil {
 		if err := unmountBelow(c.bundle.rootfs); err != nil {
@@ -293,6 +288,28 @@ func (c *creation) abort(cause error) error {
 		c.runPoststop()
 	}
 	return cause
+}
+
+// takeCgroupResult waits for the cgroups once; later calls return the same.
+func (c *creation) takeCgroupResult() error {
+	if err, first := <-c.cgroups; first {
+		c.cgroupErr = err
+		close(c.cgroups)
+	}
+	return c.cgroupErr
+}
+
+// undoCgroup removes the cgroups that were made. What is in a cgroup that could not be had
+// is somebody else's.
+func (c *creation) undoCgroup() {
+	if c.cgroupErr == nil && c.init.Pid > 0 && !c.host.group.RemoveEmpty() {
+		if err := c.host.group.Kill(unix.SIGKILL); err != nil {
+			c.req.Warn(err.Error())
+		}
+	}
+	if err := c.host.group.Remove(); err != nil {
+		c.req.Warn(err.Error())
+	}
 }
 
 // killInit ends stage1 and reaps it, so that nothing of it is left.

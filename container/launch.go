@@ -129,8 +129,7 @@ func openNamespace(p *plan.Pass) (int, error) {
 // plan is built once more without it.
 func (c *creation) clone() error {
 	if c.facts.IntoCgroup && !c.plan.Intermediate {
-		err := <-c.cgroups
-		close(c.cgroups)
+		err := c.takeCgroupResult()
 		if err != nil {
 			return err
 		}
@@ -202,11 +201,8 @@ func (c *creation) meet() error {
 }
 
 func (c *creation) joinCgroup() error {
-	if err, open := <-c.cgroups; open {
-		close(c.cgroups)
-		if err != nil {
-			return err
-		}
+	if err := c.takeCgroupResult(); err != nil {
+		return err
 	}
 	if len(c.facts.Cgroup.Join) == 0 && (!c.facts.IntoCgroup || c.plan.Intermediate) {
 		if err := c.host.group.Join(c.init.Pid); err != nil {
