@@ -20,8 +20,7 @@ func (g *Group) Create(writes []Write) (err error) {
 	for i := range g.dirs {
 		d := &g.dirs[i]
 		if err := g.create(d, writes); err != nil {
-			if d.spare() || (g.rootless && permission(err)) {
-				d.lost = err
+			if g.without(d, err) {
 				continue
 			}
 			return err

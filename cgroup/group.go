@@ -25,10 +25,16 @@ type dir struct {
 	lost        error    // why it can't be had; the container goes without
 }
 
-// spare tells whether a container can do without this directory. A hierarchy without
-// controllers limits nothing; runc goes on without it too.
-func (d *dir) spare() bool {
-	return d.controllers[0] == "" || strings.HasPrefix(d.controllers[0], namePrefix) || d.controllers[0] == "misc"
+// without tells whether the container goes without this directory, which err keeps it from: an
+// unprivileged one that asked for no path, and on v1 any one where the hierarchy has no
+// controller and so limits nothing. runc does the same.
+func (g *Group) without(d *dir, err error) bool {
+	c := d.controllers[0]
+	if (g.v2 || (c != "" && c != "misc" && !strings.HasPrefix(c, namePrefix))) && !(g.rootless && permission(err)) {
+		return false
+	}
+	d.lost = err
+	return true
 }
 
 // Disabled is the Group of a container that stays in the caller's cgroups.

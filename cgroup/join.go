@@ -20,8 +20,7 @@ func (g *Group) Join(pid int) error {
 			continue
 		}
 		if err := d.join("cgroup.procs", value); err != nil {
-			if d.spare() || (g.rootless && permission(err)) {
-				d.lost = err
+			if g.without(d, err) {
 				continue
 			}
 			return err
@@ -74,8 +73,7 @@ func (g *Group) Enter(h *Host) (leave func() error, err error) {
 			continue
 		}
 		if err := d.join("tasks", "0"); err != nil {
-			if d.spare() || (g.rootless && permission(err)) {
-				d.lost = err
+			if g.without(d, err) {
 				continue
 			}
 			_ = leave()
@@ -116,8 +114,7 @@ func (g *Group) TasksFDs() ([]int, error) {
 		path := d.path + "/tasks"
 		fd, err := openat(atFDCWD, path, syscall.O_WRONLY)
 		if err != nil {
-			if d.spare() || (g.rootless && permission(err)) {
-				d.lost = err
+			if g.without(d, err) {
 				continue
 			}
 			for _, fd := range fds {
