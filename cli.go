@@ -195,6 +195,7 @@ func (g *globals) fill(c *cli.Context) error {
 	if err := g.Log.open(c); err != nil {
 		return err
 	}
+	g.Log.debugf("berth %s, pid %d: %q", version, os.Getpid(), os.Args)
 	if err := g.fillRoot(c); err != nil {
 		return err
 	}

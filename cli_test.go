@@ -137,7 +137,11 @@ func captureStderr(t *testing.T, f func()) string {
 	if err := syscall.Dup3(int(w.Fd()), 2, 0); err != nil {
 		t.Fatal(err)
 	}
+	// The testing package may have replaced os.Stderr.
+	saved := os.Stderr
+	os.Stderr = w
 	f()
+	os.Stderr = saved
 	if err := syscall.Dup3(fd, 2, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -216,6 +220,22 @@ func TestSuccessLogsNothing(t *testing.T) {
 	// A second one does not overwrite the first.
 	if status, stderr := berthRuns(t, "spec --bundle "+dir); status != 1 || stderr != dir+"/config.json exists: remove it first\n" {
 		t.Errorf("status %d: %s", status, stderr)
+	}
+}
+
+func TestDebug(t *testing.T) {
+	dir := t.TempDir()
+	log := filepath.Join(dir, "log")
+	for _, flag := range []string{"--debug", "--log-level debug"} {
+		os.Remove(filepath.Join(dir, "config.json"))
+		if status, stderr := berthRuns(t, flag+" --log "+log+" spec --bundle "+dir); status != 0 || stderr != "" {
+			t.Fatalf("status %d: %s", status, stderr)
+		}
+		data, err := os.ReadFile(log)
+		if err != nil || bytes.Count(data, []byte("level=debug")) < 2 {
+			t.Errorf("%s: %v: %s", flag, err, data)
+		}
+		os.Remove(log)
 	}
 }
 

@@ -223,6 +223,7 @@ func (g *globals) report(err error) int {
 	var status exitStatus
 	if err == nil || errors.As(err, &status) {
 		g.Log.flush()
+		g.Log.debugf("done, exit status %d", int(status))
 		return int(status)
 	}
 	if g.Log.out != nil || g.Log.json {
