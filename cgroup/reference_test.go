@@ -1,3 +1,7 @@
+//go:build cgo
+
+// specconv, which turns linux.resources into what runc's module takes, needs cgo.
+
 package cgroup
 
 import (
@@ -5,10 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/opencontainers/cgroups"
+	_ "github.com/opencontainers/cgroups/devices"
+	devices "github.com/opencontainers/cgroups/devices/config"
 	"github.com/opencontainers/cgroups/fs"
 	"github.com/opencontainers/cgroups/fs2"
 	"github.com/opencontainers/runc/libcontainer/specconv"
@@ -141,11 +148,6 @@ func TestWritesAsReference(t *testing.T) {
 	}
 }
 
-func everything(v2 bool) Facts {
-	return Facts{V2: v2, Controllers: []string{"memory", "cpu", "cpuset", "pids", "io", "blkio", "hugetlb", "rdma",
-		"net_cls", "net_prio", "devices", "freezer"}}
-}
-
 // reference lets runc's module write, into a directory for each controller of v1.
 func reference(t *testing.T, res *specs.LinuxResources, v2 bool) map[string]string {
 	t.Helper()
@@ -198,4 +200,54 @@ func contents(t *testing.T, dir string) map[string]string {
 		m[e.Name()] = text
 	}
 	return m
+}
+
+// runc's module, given the same rules, leaves the same devices.list.
+func TestRealDevicesAsReference(t *testing.T) {
+	h := hostV1(t)
+	r := rand.New(rand.NewSource(7))
+	compared := 0
+	for i := range 60 {
+		linux := randomRules(r)
+		cg, err := specconv.CreateCgroupConfig(&specconv.CreateOpts{Spec: &specs.Spec{Linux: linux}}, specconv.AllowedDevices)
+		must(t, err)
+		g := resolve(t, h, testPath(t)+itoa(i))
+		must(t, g.Create(nil))
+		dir := g.Paths()["devices"]
+		ref := dir + "-ref"
+		must(t, os.Mkdir(ref, 0o755))
+		wantErr := cgroups.DevicesSetV1(ref, cg.Resources)
+		want := ""
+		if wantErr == nil {
+			want = read(t, ref+"/devices.list")
+		}
+		must(t, os.Remove(ref))
+		w, err := Writes(linux, h.Facts())
+		if (err != nil) != (wantErr != nil) {
+			t.Errorf("%v: error %v, want %v", show2(cg.Resources.Devices), err, wantErr)
+		}
+		if err != nil {
+			continue
+		}
+		must(t, g.Apply(w))
+		got := strings.Split(read(t, dir+"/devices.list"), "\n")
+		wanted := strings.Split(want, "\n")
+		slices.Sort(got)
+		slices.Sort(wanted)
+		if !slices.Equal(got, wanted) {
+			t.Errorf("%v\n got %q\nwant %q", show2(cg.Resources.Devices), got, wanted)
+		}
+		compared++
+		g.Undo()
+	}
+	if compared < 20 {
+		t.Errorf("only %d compared", compared)
+	}
+}
+
+func show2(list []*devices.Rule) (out []string) {
+	for _, r := range list {
+		out = append(out, r.CgroupString())
+	}
+	return out
 }

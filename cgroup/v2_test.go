@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/opencontainers/cgroups/fs2"
-	"github.com/opencontainers/runc/libcontainer/specconv"
 	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
@@ -37,7 +36,7 @@ func TestV2(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	if n := bytes.Count(out, []byte("--- PASS: TestInside")); err == nil && n != 9 {
+	if n := bytes.Count(out, []byte("--- PASS: TestInside")); err == nil && n != 10 {
 		t.Errorf("%d tests ran inside", n)
 	}
 }
@@ -110,9 +109,7 @@ func TestInsideLife(t *testing.T) {
 func TestInsidePathsAsReference(t *testing.T) {
 	h := hostV2(t)
 	for _, path := range []string{"", "/a/b", "a/b", "/"} {
-		cg, err := specconv.CreateCgroupConfig(&specconv.CreateOpts{CgroupName: "ID", Spec: &specs.Spec{Linux: &specs.Linux{CgroupsPath: path}}}, nil)
-		must(t, err)
-		m, err := fs2.NewManager(cg, "")
+		m, err := fs2.NewManager(referenceConfig(path), "")
 		must(t, err)
 		g, err := h.Resolve(path, "ID", false)
 		must(t, err)
@@ -259,6 +256,61 @@ func TestInsideControllers(t *testing.T) {
 	must(t, g.Apply([]Write{{File: "cgroup.max.depth", Value: "3", Field: "F"}}))
 	if got := read(t, g.Paths()[""]+"/cgroup.max.depth"); got != "3" {
 		t.Error(got)
+	}
+}
+
+// What linux.resources asks for is in the files, as far as this tree has the controllers.
+func TestInsideLimits(t *testing.T) {
+	h := hostV2(t)
+	f := h.Facts()
+	g := resolve(t, h, testPath(t))
+	must(t, g.Create(nil))
+	r := &specs.LinuxResources{}
+	want := map[string]string{}
+	if f.has("memory") {
+		r.Memory = &specs.LinuxMemory{Limit: ptr(int64(1 << 20)), Swap: ptr(int64(3 << 20)), Reservation: ptr(int64(4096))}
+		want["memory.max"], want["memory.low"] = "1048576", "4096"
+		if exists(g.Paths()[""] + "/memory.swap.max") {
+			want["memory.swap.max"] = "2097152"
+		} else {
+			r.Memory.Swap = ptr(int64(1 << 20))
+		}
+	}
+	if f.has("pids") {
+		r.Pids = &specs.LinuxPids{Limit: ptr(int64(1))}
+		want["pids.max"] = "1"
+	}
+	if f.has("cpu") {
+		r.CPU = &specs.LinuxCPU{Shares: ptr(uint64(1024)), Quota: ptr(int64(10000)), Period: ptr(uint64(20000)), Burst: ptr(uint64(10000))}
+		want["cpu.weight"], want["cpu.max"], want["cpu.max.burst"] = "100", "10000 20000", "10000"
+	}
+	if f.has("cpuset") && r.CPU != nil {
+		r.CPU.Cpus, r.CPU.Mems = "0", "0"
+		want["cpuset.cpus"], want["cpuset.mems"] = "0", "0"
+	}
+	if f.has("hugetlb") {
+		r.HugepageLimits = []specs.LinuxHugepageLimit{{Pagesize: "2MB", Limit: 1 << 21}}
+		want["hugetlb.2MB.max"], want["hugetlb.2MB.rsvd.max"] = "2097152", "2097152"
+	}
+	if f.has("io") {
+		r.BlockIO = &specs.LinuxBlockIO{Weight: ptr(uint16(500))}
+		if exists(g.Paths()[""] + "/io.bfq.weight") {
+			want["io.bfq.weight"] = "default 500"
+		} else {
+			want["io.weight"] = "default 4950"
+		}
+	}
+	w, err := Writes(&specs.Linux{Resources: r}, f)
+	must(t, err)
+	must(t, g.Apply(w))
+	for file, value := range want {
+		if got := read(t, g.Paths()[""]+"/"+file); got != value {
+			t.Errorf("%s: %q, want %q", file, got, value)
+		}
+	}
+	t.Logf("%d files set: %v", len(want), f.Controllers)
+	if out, err := inCgroup(t, g, "cat /proc/self/cgroup"); err != nil || out == "" {
+		t.Error(out, err)
 	}
 }
 

@@ -181,3 +181,8 @@ func TestWritesErrors(t *testing.T) {
 		}
 	}
 }
+
+func everything(v2 bool) Facts {
+	return Facts{V2: v2, Controllers: []string{"memory", "cpu", "cpuset", "pids", "io", "blkio", "hugetlb", "rdma",
+		"net_cls", "net_prio", "devices", "freezer"}}
+}
