@@ -389,23 +389,23 @@ func TestHookInTime(t *testing.T) {
 	expect(w, "number of hooks", len(w.hookRecords()), 12)
 }
 
-// A createRuntime hook can use the pid of its state, as network plugins do.
-func TestCreateRuntimeHookCanEnterNamespaces(t *testing.T) {
+// A hook of the runtime namespace can use the pid of its state: network plugins enter the network
+// namespace, NVIDIA's hook the mount namespace, where it works on the rootfs at its host's path.
+func TestRuntimeHooksCanEnterNamespaces(t *testing.T) {
 	w := newWorld(t)
-	script := w.dir + "/net.sh"
+	script := w.dir + "/enter.sh"
+	b := w.bundle(args("/bin/sh", "-c", "ip addr; cat /mnt/by-hook"), mount("tmpfs", "t", "/mnt", "mode=755"))
 	w.must(os.WriteFile(script, []byte(`#!/bin/sh
+exec >`+w.dir+`/log/script 2>&1
 pid=$(grep -o '"pid": *[0-9]*' | grep -o '[0-9]*$')
-nsenter -t $pid -n ip link add dummy7 type dummy 2>>`+w.dir+`/log/err || nsenter -t $pid -n ip addr add 127.0.0.7/32 dev lo
-nsenter -t $pid -m readlink /proc/$pid/ns/mnt >`+w.dir+`/log/mnt
+nsenter -t $pid -n ip addr add 127.0.0.7/32 dev lo
+nsenter -t $pid -m sh -c 'echo hello > `+b.rootfs()+`/mnt/by-hook' || echo no rootfs in the mount namespace
+true
 `), 0o755))
-	c := w.create(w.bundle(args("ip", "addr"), func(s *specs.Spec) {
-		s.Hooks = &specs.Hooks{CreateRuntime: []specs.Hook{{Path: script, Env: []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}}}}
-	}))
-	inside := c.link("mnt")
+	b.spec.Hooks = &specs.Hooks{CreateRuntime: []specs.Hook{{Path: script, Env: []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}}}}
+	b.write()
+	c := w.create(b)
 	c.start()
 	c.becomes("stopped")
-	if out := c.stdout(); !strings.Contains(out, "dummy7") && !strings.Contains(out, "127.0.0.7") {
-		t.Errorf("what the hook did in the network namespace is not there:\n%s", out)
-	}
-	expect(w, "mount namespace of the pid", strings.TrimSpace(w.read(w.dir+"/log/mnt")), inside)
+	holds(w, "what the hook did ("+w.read(w.dir+"/log/script")+")", c.stdout(), "127.0.0.7", "hello")
 }

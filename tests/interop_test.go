@@ -87,7 +87,7 @@ func TestStateFile(t *testing.T) {
 	c := w.create(w.bundle(forever))
 	var doc map[string]json.RawMessage
 	w.decode(w.read(filepath.Join(w.root, c.id, "state.json")), &doc)
-	for _, k := range []string{"id", "init_process_pid", "init_process_start", "created", "config", "rootless", "cgroup_paths", "namespace_paths", "external_descriptors"} {
+	for _, k := range []string{"id", "init_process_pid", "init_process_start", "created", "config", "cgroup_paths", "namespace_paths", "external_descriptors"} {
 		if len(doc[k]) == 0 {
 			t.Errorf("state.json lacks %q", k)
 		}
