@@ -38,17 +38,26 @@ type builder struct {
 	paths  map[uint64]nsRef // the same, as the config has them
 
 	root, proc, fifo, devnull Slot
-	devSlot                   Slot // /dev's own mount, if it must turn read-only at the end
-	cgroupWaited              bool
-	nofile                    *SetRlimit // set after the wait for start
+	// Taken again for each mount and its target, so that a config with many needs few descriptors.
+	mountSlot, targetSlot Slot
+	later                 []laterReadonly
+	cgroupWaited          bool
+	nofile                *SetRlimit // set after the wait for start
 }
 
 type nsRef struct{ path, field string }
 
+// laterReadonly is a mount that things are still made in before it turns read-only.
+type laterReadonly struct {
+	slot        Slot
+	dest, field string
+}
+
 // Build compiles the plan of one container. It fails with a SpecError (the config is wrong),
 // an UnsupportedError (it asks for what this version does not do).
 func Build(spec *specs.Spec, f *Facts) (*Plan, error) {
-	b := &builder{spec: spec, f: f, p: &Plan{Ops: make([]Op, 0, 128)}, devSlot: NoSlot}
+	b := &builder{spec: spec, f: f, p: &Plan{Ops: make([]Op, 0, 128)}}
+	b.targetSlot, b.mountSlot = b.local(), b.local()
 	steps := []func(){
 		b.validate, b.namespaces, b.begin, b.enter, b.session, b.rootfs, b.mounts, b.devices,
 		b.workingDirectory, b.cgroup, b.hooksBeforePivot, b.pivot, b.console, b.readonlyRoot, b.kernelNames, b.hidePaths,
@@ -127,6 +136,16 @@ func (b *builder) linux() *specs.Linux {
 	return b.spec.Linux
 }
 
+// mapsRoot: stage1 is root of the user namespace until it becomes process.user.
+func (b *builder) mapsRoot(field string, maps []specs.LinuxIDMapping) {
+	for _, m := range maps {
+		if m.ContainerID == 0 && m.Size > 0 {
+			return
+		}
+	}
+	b.fail(field, "do not map the container's id 0")
+}
+
 // namespaces sorts linux.namespaces into new ones and joined ones.
 func (b *builder) namespaces() {
 	b.joined, b.paths = map[uint64]Slot{}, map[uint64]nsRef{}
@@ -166,4 +185,24 @@ func (b *builder) namespaces() {
 	if b.fresh&newUser != 0 && (len(b.linux().UIDMappings) == 0 || len(b.linux().GIDMappings) == 0) {
 		b.fail("linux.uidMappings", "a new user namespace needs uidMappings and gidMappings")
 	}
+	if b.fresh&newUser != 0 {
+		b.mapsRoot("linux.uidMappings", b.linux().UIDMappings)
+		b.mapsRoot("linux.gidMappings", b.linux().GIDMappings)
+	}
+}
+
+// EarlyNamespaces are the new namespaces (CLONE_NEW*) of a specification, if the first process
+// is born in all of them; 0 if a user namespace, which has to come first and own the others,
+// or an intermediate process is between.
+func EarlyNamespaces(spec *specs.Spec) (flags uint64) {
+	if spec.Linux == nil {
+		return 0
+	}
+	for _, ns := range spec.Linux.Namespaces {
+		if ns.Type == specs.UserNamespace || ns.Path != "" {
+			return 0
+		}
+		flags |= namespaceFlags[ns.Type]
+	}
+	return flags
 }

@@ -31,9 +31,22 @@ func (b *builder) capabilities(c *specs.LinuxCapabilities) (s capSets) {
 	s.permitted = b.capSet("permitted", c.Permitted)
 	s.inheritable = b.capSet("inheritable", c.Inheritable)
 	s.ambient = b.capSet("ambient", c.Ambient)
-	s.effective &= s.permitted
-	s.ambient &= s.permitted & s.inheritable
+	// What capabilities(7) rules out can't be granted.
+	s.inheritable = b.within("inheritable", s.inheritable, s.bounding, "bounding")
+	s.effective = b.within("effective", s.effective, s.permitted, "permitted")
+	s.ambient = b.within("ambient", s.ambient, s.permitted, "permitted")
+	s.ambient = b.within("ambient", s.ambient, s.inheritable, "inheritable")
 	return s
+}
+
+// within drops what is not in the set that it has to be in.
+func (b *builder) within(name string, set, limit uint64, limitName string) uint64 {
+	for n, c := range CapabilityNames {
+		if set&^limit&(1<<n) != 0 {
+			b.warn("config.json: process.capabilities.%s: %s can't be granted: it is not in %s", name, c, limitName)
+		}
+	}
+	return set & limit
 }
 
 func (b *builder) capSet(name string, list []string) (set uint64) {

@@ -42,7 +42,7 @@ func (b *builder) cgroupMount(dest string, o *mountOptions, field string) {
 }
 
 func (b *builder) cgroup2Mount(dest string, o *mountOptions, what, field string) {
-	slot := b.local()
+	slot := b.mountSlot
 	source := b.f.Cgroup.Mounts[0].Source
 	i := b.add(Op{Code: Fsmount, Slot: [2]Slot{slot}, Str: [3]Arg{str("cgroup2"), str("cgroup2")},
 		Num: [4]uint64{o.attr.set}, What: what, Field: field,
@@ -53,7 +53,7 @@ func (b *builder) cgroup2Mount(dest string, o *mountOptions, what, field string)
 		again.IfSkipped, again.Num[3] = true, uint64(i)
 		b.add(again)
 	}
-	b.attach(slot, dest, TargetDir|TargetNotRoot, what, field)
+	b.attach(slot, dest, TargetDir|strict(dest), what, field)
 	b.propagate(slot, o, what, field)
 }
 
@@ -63,7 +63,7 @@ func (b *builder) cgroup1Mount(dest string, o *mountOptions, what, field string)
 	opts, _ := pairs([]string{"mode=755"})
 	b.add(Op{Code: Fsmount, Slot: [2]Slot{top}, Str: [3]Arg{str("tmpfs"), str("tmpfs"), opts},
 		Num: [4]uint64{o.attr.set &^ attrRdonly}, What: what, Field: field})
-	b.attach(top, dest, TargetDir|TargetNotRoot, what, field)
+	b.attach(top, dest, TargetDir|strict(dest), what, field)
 	for _, m := range b.f.Cgroup.Mounts {
 		b.hierarchy(&m, dest, o, field)
 	}
@@ -80,7 +80,7 @@ func (b *builder) cgroup1Mount(dest string, o *mountOptions, what, field string)
 func (b *builder) hierarchy(m *CgroupMount, dest string, o *mountOptions, field string) {
 	at := path.Join(dest, m.Name)
 	what := "bind " + m.Source + " on " + at
-	slot := b.local()
+	slot := b.mountSlot
 	bind := Op{Code: OpenTree, Slot: [2]Slot{slot, NoSlot}, Str: [3]Arg{str(m.Source)}, What: what, Field: field}
 	if b.has(newCgroup) {
 		opts, _ := pairs(splitOption(m.Options))
@@ -93,5 +93,5 @@ func (b *builder) hierarchy(m *CgroupMount, dest string, o *mountOptions, field 
 			b.add(setattrOp(slot, attrChange{set: o.attr.set}, what, field))
 		}
 	}
-	b.attach(slot, at, TargetDir|TargetNotRoot, what, field)
+	b.attach(slot, at, TargetDir|strict(at), what, field)
 }

@@ -60,18 +60,30 @@ func (b *builder) devices() {
 	}
 	list := b.specDevices()
 	for _, d := range defaultDevices {
-		if !listed(list, d.path) {
+		if !listed(list, d.path) && !b.mountedOn(d.path) {
 			list = append(list, d)
 		}
 	}
 	for i := range list {
-		b.device(&list[i])
+		if list[i].path != "/dev/ptmx" { // a symlink, below
+			b.device(&list[i])
+		}
 	}
 	for _, l := range devLinks {
 		b.add(Op{Code: Symlink, Slot: [2]Slot{b.root}, Str: [3]Arg{str(l[0]), str(l[1])}, What: "symlink " + l[1]})
 	}
 	b.add(Op{Code: Symlink, Slot: [2]Slot{b.root}, Str: [3]Arg{str("pts/ptmx"), str("/dev/ptmx")}, Num: [4]uint64{1},
 		What: "symlink /dev/ptmx"})
+}
+
+// mountedOn: the config brings its own, for instance the host's /dev/urandom as /dev/random.
+func (b *builder) mountedOn(p string) bool {
+	for i := range b.spec.Mounts {
+		if path.Clean("/"+b.spec.Mounts[i].Destination) == p {
+			return true
+		}
+	}
+	return false
 }
 
 func listed(list []device, p string) bool {
@@ -131,9 +143,9 @@ func (b *builder) device(d *device) {
 	what := "make device " + d.path
 	if b.userns() && d.mode&0o170000 != sIFIFO {
 		// Nodes can't be made in a user namespace; the host's own is bound instead.
-		slot := b.local()
+		slot := b.mountSlot
 		b.add(Op{Code: OpenTree, Slot: [2]Slot{slot, NoSlot}, Str: [3]Arg{str(d.path)}, What: "bind device " + d.path, Field: d.field})
-		b.attach(slot, d.path, TargetFile|TargetNotRoot, "bind device "+d.path, d.field)
+		b.attach(slot, d.path, TargetFile|strict(d.path), "bind device "+d.path, d.field)
 		return
 	}
 	b.add(Op{Code: Mknod, Slot: [2]Slot{b.root}, Str: [3]Arg{str(d.path)},
@@ -157,9 +169,9 @@ func (b *builder) console() {
 		What: "open a terminal in /dev/pts", Field: field})
 	b.add(Op{Code: PtyPeer, Slot: [2]Slot{master, peer}, What: "open the terminal's peer", Field: field})
 	if b.mountNS() {
-		mnt := b.local()
+		mnt := b.mountSlot
 		b.add(Op{Code: OpenTree, Slot: [2]Slot{mnt, peer}, What: "bind the terminal on /dev/console", Field: field})
-		b.attach(mnt, "/dev/console", TargetFile|TargetNotRoot, "bind the terminal on /dev/console", field)
+		b.attach(mnt, "/dev/console", TargetFile|strict("/dev/console"), "bind the terminal on /dev/console", field)
 	}
 	for fd := uint64(0); fd < 3; fd++ {
 		b.add(Op{Code: Dup2, Slot: [2]Slot{peer}, Num: [4]uint64{fd}, What: "make the terminal stdio", Field: field})
@@ -177,7 +189,7 @@ func (b *builder) workingDirectory() {
 	if p == nil || path.Clean(p.Cwd) == "/" {
 		return
 	}
-	b.add(Op{Code: Target, Slot: [2]Slot{b.root, b.local()}, Str: [3]Arg{str(path.Clean(p.Cwd))}, Num: [4]uint64{TargetDir, 0o755},
+	b.add(Op{Code: Target, Slot: [2]Slot{b.root, b.targetSlot}, Str: [3]Arg{str(path.Clean(p.Cwd))}, Num: [4]uint64{TargetDir, 0o755},
 		Skip: true, AltOn: OnEROFS | OnEACCES | OnEPERM | OnENOTDIR | OnEEXIST | OnENOENT,
 		What: "make directory " + p.Cwd + " in rootfs", Field: "process.cwd"})
 }

@@ -19,9 +19,7 @@ var joinOrder = []struct {
 // leaks across an exec, nobody traces.
 func (b *builder) begin() {
 	b.add(Op{Code: ResetSignals, What: "reset signals"})
-	all := [4]uint64{3, 0xffffffff, 4}
-	b.add(Op{Code: CloseRange, Num: all, What: "set close-on-exec on all descriptors",
-		Alt: &Op{Code: CloseEach, Num: all, What: "set close-on-exec on each descriptor"}, AltOn: OnENOSYS | OnEPERM})
+	b.closeOnExec(3, "set close-on-exec on all descriptors")
 	b.add(Op{Code: Prctl, Num: [4]uint64{prSetDumpable, 0}, What: "set PR_SET_DUMPABLE to 0"})
 	_, pid := b.joined[newPID]
 	_, user := b.joined[newUser]
@@ -34,6 +32,14 @@ func (b *builder) begin() {
 			b.p.Cloneflags &^= newCgroup
 		}
 	}
+}
+
+// closeRangeCloexec of close_range(2).
+const closeRangeCloexec = 4
+
+func (b *builder) closeOnExec(from uint64, what string) {
+	fds := [4]uint64{from, 0xffffffff, closeRangeCloexec}
+	b.add(Op{Code: CloseRange, Num: fds, What: what, Alt: &Op{Code: CloseEach, Num: fds, What: what}, AltOn: OnENOSYS | OnEPERM})
 }
 
 // enter brings the final process into all namespaces but the cgroup namespace.
@@ -83,8 +89,8 @@ func (b *builder) becomeRoot() {
 // Permissions of the session keyring: the defaults of a new one, and the owner may search.
 const keyringPermissions = 0x3f1b0000
 
-// session: a session and a session keyring of its own, and the private procfs that later
-// operations go through.
+// session: a session and a session keyring of its own, the private procfs that later
+// operations go through, and the loopback interface.
 func (b *builder) session() {
 	b.add(Op{Code: Setsid, What: "start a session"})
 	b.proc = b.local()
@@ -94,5 +100,8 @@ func (b *builder) session() {
 	if !b.f.NoNewKeyring {
 		b.add(Op{Code: Keyring, Str: [3]Arg{str("_ses." + b.f.ID)}, Num: [4]uint64{keyringPermissions},
 			Skip: true, AltOn: OnENOSYS | OnEPERM | OnEACCES, What: "join a new session keyring"})
+	}
+	if b.fresh&newNet != 0 {
+		b.add(Op{Code: LoUp, What: "bring up interface lo"}) // before any hook
 	}
 }

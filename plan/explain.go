@@ -110,7 +110,11 @@ func explain(op *Op, f Failure) error {
 		}
 		return &HookError{op.What, op.Field, f.Errno.Error(), f.Log}
 	}
-	return &OpError{op.What, op.Field, mountLog(f.Log), f.Errno}
+	what := op.What
+	if i := 2*int(f.Arg) - 2; op.Code == Fsmount && i >= 0 && i+1 < len(op.Str[2].List) {
+		what += ": option " + op.Str[2].option(i)
+	}
+	return &OpError{what, op.Field, mountLog(f.Log), f.Errno}
 }
 
 // WaitReason words a wait status.

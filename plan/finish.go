@@ -24,16 +24,20 @@ func (b *builder) hooksBeforePivot() {
 	if len(h.CreateContainer) > 0 {
 		b.p.HasStateSync = true
 		b.add(Op{Code: SyncWait, Num: [4]uint64{SyncState}, What: "wait for the state of the createContainer hooks"})
+		b.umask("set the umask of the createContainer hooks")
 		b.hooks("createContainer", h.CreateContainer, SyncState)
 	}
 }
+
+// maxTimeout of a hook, in seconds: more than anybody waits, and no overflow in ms.
+const maxTimeout = 1 << 31
 
 func (b *builder) hooks(kind string, list []specs.Hook, state uint64) {
 	for i := range list {
 		h := &list[i]
 		timeout := uint64(0)
 		if h.Timeout != nil {
-			timeout = uint64(*h.Timeout) * 1000
+			timeout = uint64(min(*h.Timeout, maxTimeout)) * 1000
 		}
 		args := h.Args
 		if len(args) == 0 {
@@ -50,7 +54,8 @@ func (b *builder) pivot() {
 		b.add(Op{Code: Chroot, Slot: [2]Slot{b.root}, What: "chroot to rootfs"})
 		return
 	case b.f.NoPivot:
-		b.add(Op{Code: MoveRoot, Slot: [2]Slot{b.root}, What: "move rootfs over /"})
+		b.leaveHostProc()
+		b.add(Op{Code: Chroot, Slot: [2]Slot{b.root}, What: "chroot to rootfs"}) // it is attached over "/"
 	default:
 		b.add(Op{Code: Pivot, Slot: [2]Slot{b.root}, What: "pivot_root to rootfs"})
 	}
@@ -60,9 +65,31 @@ func (b *builder) pivot() {
 	}
 }
 
+// mntDetach of umount2(2).
+const mntDetach = 2
+
+// leaveHostProc: without pivot_root the host's mounts stay in the mount namespace. A whole
+// procfs or sysfs among them would let a user namespace inside the container mount one that
+// has nothing masked. What a user namespace may not unmount is covered.
+func (b *builder) leaveHostProc() {
+	for _, p := range []string{"/proc", "/sys"} {
+		what := "detach " + p + " of the host"
+		i := b.add(Op{Code: Umount, Str: [3]Arg{str(p)}, Num: [4]uint64{mntDetach}, What: what,
+			Skip: true, AltOn: OnEINVAL | OnEPERM})
+		for _, op := range []Op{
+			{Code: Fsmount, Slot: [2]Slot{b.mountSlot}, Str: [3]Arg{str("tmpfs"), str("tmpfs")}, Num: [4]uint64{attrRdonly}},
+			{Code: OpenPath, Slot: [2]Slot{NoSlot, b.targetSlot}, Str: [3]Arg{str(p)}},
+			{Code: MoveMount, Slot: [2]Slot{b.mountSlot, b.targetSlot}},
+		} {
+			op.IfSkipped, op.Num[3], op.What = true, uint64(i), "cover "+p+" of the host"
+			b.add(op)
+		}
+	}
+}
+
 func (b *builder) readonlyRoot() {
-	if b.devSlot != NoSlot {
-		b.add(setattrOp(b.devSlot, attrChange{set: attrRdonly}, "make /dev read-only", "mounts"))
+	for _, l := range b.later {
+		b.add(setattrOp(l.slot, attrChange{set: attrRdonly}, "make "+l.dest+" read-only", l.field))
 	}
 	if b.spec.Root != nil && b.spec.Root.Readonly {
 		if !b.mountNS() {
@@ -75,9 +102,6 @@ func (b *builder) readonlyRoot() {
 
 // kernelNames sets what the new namespaces hold besides files.
 func (b *builder) kernelNames() {
-	if b.fresh&newNet != 0 {
-		b.add(Op{Code: LoUp, What: "bring up interface lo"})
-	}
 	if h := b.spec.Hostname; h != "" {
 		b.needs(newUTS, "hostname", "a uts namespace")
 		b.add(Op{Code: Hostname, Str: [3]Arg{str(h)}, What: "set hostname " + h, Field: "hostname"})
@@ -145,9 +169,11 @@ func sysctlPath(key string) string {
 // hidePaths covers linux.maskedPaths and makes linux.readonlyPaths read-only.
 func (b *builder) hidePaths() {
 	masked, ro := b.linux().MaskedPaths, b.linux().ReadonlyPaths
-	if len(masked)+len(ro) > 0 && !b.mountNS() {
+	if !b.mountNS() && len(masked) > 0 {
 		b.fail("linux.maskedPaths", "needs a mount namespace in linux.namespaces")
-		return
+	}
+	if !b.mountNS() && len(ro) > 0 {
+		b.fail("linux.readonlyPaths", "needs a mount namespace in linux.namespaces")
 	}
 	for i, p := range ro {
 		if b.absolute(p, "linux.readonlyPaths", i) {

@@ -36,6 +36,10 @@ func (b *builder) rootfs() {
 			What: "open rootfs " + b.f.Rootfs, Field: "root.path"})
 		return
 	}
+	if b.sharedRoot() && b.f.NoPivot {
+		b.fail("linux.rootfsPropagation", "%q can't go with --no-pivot: the rootfs would appear over the host's /", b.linux().RootfsPropagation)
+		return
+	}
 	prop, at := attrChange{propagation: msSlave, recursive: true}, "/"
 	if b.sharedRoot() {
 		prop, at = attrChange{propagation: msShared}, b.f.Rootfs
@@ -44,7 +48,7 @@ func (b *builder) rootfs() {
 	if b.sharedRoot() && b.f.RootfsParent != "" {
 		b.setattrPath(b.f.RootfsParent, attrChange{propagation: msPrivate}, "make the mount that holds rootfs private")
 	}
-	b.root = b.openTree(b.f.Rootfs, true, what, "root.path")
+	b.root = b.openTree(b.local(), b.f.Rootfs, true, what, "root.path")
 	target := b.local()
 	b.add(Op{Code: OpenPath, Slot: [2]Slot{NoSlot, target}, Str: [3]Arg{str(at)}, What: what, Field: "root.path"})
 	b.add(Op{Code: MoveMount, Slot: [2]Slot{b.root, target}, What: what, Field: "root.path"})
@@ -68,19 +72,19 @@ func setattrOp(slot Slot, c attrChange, what, field string) Op {
 // mapped root of a user namespace could not search the way to it, else by stage1. What
 // stage0 has cloned is a peer of the host's mount, if that is shared (stage1's own clones
 // are slaves by then): mounts on it would appear on the host, and pivot_root refuse it.
-func (b *builder) openTree(p string, recursive bool, what, field string) Slot {
+// Returns the slot: into, or a passed one.
+func (b *builder) openTree(into Slot, p string, recursive bool, what, field string) Slot {
 	if b.userns() && b.f.Privileged {
 		slot := b.pass(Pass{Kind: PassTree, Path: p, Recursive: recursive, Field: field})
 		b.add(setattrOp(slot, attrChange{propagation: msSlave, recursive: true}, what, field))
 		return slot
 	}
-	slot := b.local()
-	op := Op{Code: OpenTree, Slot: [2]Slot{slot, NoSlot}, Str: [3]Arg{str(p)}, What: what, Field: field}
+	op := Op{Code: OpenTree, Slot: [2]Slot{into, NoSlot}, Str: [3]Arg{str(p)}, What: what, Field: field}
 	if recursive {
 		op.Num[0] = 1
 	}
 	b.add(op)
-	return slot
+	return into
 }
 
 func (b *builder) mounts() {
@@ -115,6 +119,8 @@ func (b *builder) mount(i int, m *specs.Mount) {
 		b.bind(i, m, dest, &o, field)
 	case m.Type == "cgroup" || m.Type == "cgroup2":
 		b.cgroupMount(dest, &o, field)
+	case dest == "/proc" && m.Type != "proc":
+		b.fail(field+".type", "%q can't be mounted on /proc: only proc can", m.Type)
 	case m.Type == "":
 		b.fail(field+".type", "missing: a mount without the option bind or rbind needs a file system type")
 	default:
@@ -139,21 +145,30 @@ func (b *builder) bind(i int, m *specs.Mount, dest string, o *mountOptions, fiel
 	if !path.IsAbs(source) {
 		source = path.Join(b.f.Bundle, source)
 	}
+	if len(o.data) > 0 {
+		b.fail(fmt.Sprintf("%s.options[%d]", field, o.dataAt), "%q is not an option of a bind mount", o.data[0])
+		return
+	}
 	what := "bind " + source + " on " + dest
-	slot := b.openTree(source, o.recursive, what, field+".source")
+	slot := b.openTree(b.mountSlot, source, o.recursive, what, field+".source")
 	kind := uint64(TargetDir)
 	if b.f.Kinds[i] == KindFile {
 		kind = TargetFile
 	}
-	if len(o.data) > 0 {
-		b.warn("config.json: %s.options: %q has no effect on a bind mount", field, o.data)
-	}
 	b.attributes(slot, o, what, field)
+	if dest == "/proc" {
+		b.checkProc(source, what, field+".source")
+	}
 	b.attach(slot, dest, kind|strict(dest), what, field)
 	b.propagate(slot, o, what, field)
-	if dest == "/dev" {
-		b.devSlot = NoSlot
-	}
+}
+
+// checkProc: what programs in the container take for /proc has to be one (CVE-2019-16884). A
+// clone without what is mounted below it is EINVAL where that may not be uncovered, as on
+// the host's /proc seen from a user namespace.
+func (b *builder) checkProc(source, what, field string) {
+	b.add(Op{Code: CloneProc, Slot: [2]Slot{b.targetSlot}, Str: [3]Arg{str(source)}, Skip: true, AltOn: OnEINVAL,
+		What: what + ": it must be a procfs", Field: field})
 }
 
 // strict: what covers /proc and /sys must not be led elsewhere by a symlink in the image;
@@ -184,24 +199,32 @@ func (b *builder) filesystem(m *specs.Mount, dest string, o *mountOptions, field
 	if source == "" {
 		source = m.Type
 	}
-	attrs := o.attr.set
-	later := dest == "/dev" && attrs&attrRdonly != 0
-	if later {
-		attrs &^= attrRdonly // nodes are made in it first
+	slot, attrs := b.mountSlot, o.attr.set
+	if attrs&attrRdonly != 0 && (dest == "/dev" || m.Type == "tmpfs") {
+		attrs &^= attrRdonly // nodes and mount points are made in it first
+		slot = b.local()
+		b.later = append(b.later, laterReadonly{slot, dest, field})
 	}
-	data := o.data
+	data := append(o.super, o.data...)
 	if attrs&attrRdonly != 0 && !virtualTypes[m.Type] {
 		data = append(data, "ro")
 	}
-	opts, ok := pairs(data)
-	if !ok {
-		b.legacyMount(m.Type, source, dest, data, o, what, field)
-		return
-	}
-	slot := b.local()
-	op := Op{Code: Fsmount, Slot: [2]Slot{slot}, Str: [3]Arg{str(m.Type), str(source), opts},
+	mnt := Op{Code: Fsmount, Slot: [2]Slot{slot}, Str: [3]Arg{str(m.Type), str(source)},
 		Num: [4]uint64{attrs}, What: what, Field: field}
-	if m.Type == "sysfs" && b.userns() {
+	opts, ok := pairs(data)
+	if ok && len(source) < fsconfigMax && o.superFlags&msIVersion == 0 {
+		mnt.Str[2] = opts
+		b.newMount(mnt, dest, o)
+	} else {
+		b.oldMount(mnt, dest, o)
+	}
+	b.propagate(slot, o, what, field)
+}
+
+// newMount makes the mount that op describes, detached, and attaches it.
+func (b *builder) newMount(op Op, dest string, o *mountOptions) {
+	slot, attrs, what, field := op.Slot[0], op.Num[0], op.What, op.Field
+	if op.Str[0].Text == "sysfs" && b.userns() {
 		// Without a network namespace of the same user namespace, sysfs can't be mounted.
 		op.Alt, op.AltOn = &Op{Code: OpenTree, Slot: [2]Slot{slot, NoSlot}, Str: [3]Arg{str("/sys")},
 			Num: [4]uint64{1}, What: "bind /sys on " + dest, Field: field}, OnEPERM
@@ -216,34 +239,31 @@ func (b *builder) filesystem(m *specs.Mount, dest string, o *mountOptions, field
 		b.add(setattrOp(slot, o.rattr, what, field))
 	}
 	b.attach(slot, dest, TargetDir|strict(dest), what, field)
-	b.propagate(slot, o, what, field)
-	if dest == "/dev" {
-		b.devSlot = NoSlot
-		if later {
-			b.devSlot = slot
-		}
-	}
 }
 
 // MS_* flags of mount(2) for the attributes, which the old call takes in one word.
-var legacyFlags = []struct{ attr, ms uint64 }{
+var oldFlags = []struct{ attr, ms uint64 }{
 	{attrRdonly, 1}, {attrNosuid, 2}, {attrNodev, 4}, {attrNoexec, 8}, {attrNodiratime, 2048},
 	{attrNoatime, 1024}, {attrStrictatime, 1 << 24}, {attrNosymfollow, 256},
 }
 
-// legacyMount is for an option longer than fsconfig(2) takes (overlay with many layers).
-func (b *builder) legacyMount(typ, source, dest string, data []string, o *mountOptions, what, field string) {
-	target := b.target(dest, TargetDir|strict(dest), field)
-	flags := uint64(0)
-	for _, l := range legacyFlags {
-		if o.attr.set&l.attr != 0 {
+// oldMount is for what fsconfig(2) does not take: a long or quoted option, iversion.
+func (b *builder) oldMount(op Op, dest string, o *mountOptions) {
+	slot, attrs, what, field := op.Slot[0], op.Num[0], op.What, op.Field
+	flags := o.superFlags
+	for _, l := range oldFlags {
+		if attrs&l.attr != 0 {
 			flags |= l.ms
 		}
 	}
-	b.add(Op{Code: Mount, Slot: [2]Slot{b.proc, target}, Num: [4]uint64{flags},
-		Str: [3]Arg{str(source), str(typ), str(strings.Join(data, ","))}, What: what, Field: field})
-	again := b.target(dest, TargetExisting|strict(dest), field)
-	b.propagate(again, o, what, field)
+	data := strings.Join(o.data, ",")
+	op.Code, op.Slot, op.Num = Mount, [2]Slot{b.proc, b.target(dest, TargetDir|strict(dest), field)}, [4]uint64{flags}
+	op.Str = [3]Arg{op.Str[1], op.Str[0], str(data)}
+	b.add(op)
+	b.openTarget(slot, dest, TargetExisting|strict(dest), field)
+	if !o.rattr.empty() {
+		b.add(setattrOp(slot, o.rattr, what, field))
+	}
 }
 
 // attributes applies the options that are attributes to a mount that is still detached.
@@ -264,10 +284,17 @@ func (b *builder) propagate(slot Slot, o *mountOptions, what, field string) {
 }
 
 func (b *builder) target(dest string, flags uint64, field string) Slot {
-	slot := b.local()
-	b.add(Op{Code: Target, Slot: [2]Slot{b.root, slot}, Str: [3]Arg{str(dest)}, Num: [4]uint64{flags, 0o755},
+	b.openTarget(b.targetSlot, dest, flags, field)
+	return b.targetSlot
+}
+
+func (b *builder) openTarget(slot Slot, dest string, flags uint64, field string) {
+	mode := uint64(0o755)
+	if flags&TargetFile != 0 {
+		mode = 0o644
+	}
+	b.add(Op{Code: Target, Slot: [2]Slot{b.root, slot}, Str: [3]Arg{str(dest)}, Num: [4]uint64{flags, mode},
 		What: "open mount target " + dest + " in rootfs", Field: field})
-	return slot
 }
 
 func (b *builder) attach(slot Slot, dest string, flags uint64, what, field string) {

@@ -56,12 +56,28 @@ var propagationOptions = map[string]struct {
 	"unbindable": {msUnbindable, false}, "runbindable": {msUnbindable, true},
 }
 
-// superOptions are flags of the file system itself; the value is what fsconfig(2) takes,
-// empty for one that only says the default.
-var superOptions = map[string]string{
-	"sync": "sync", "async": "async", "dirsync": "dirsync", "lazytime": "lazytime",
-	"nolazytime": "nolazytime", "mand": "mand", "nomand": "nomand", "silent": "silent",
-	"loud": "", "iversion": "iversion", "noiversion": "", "defaults": "",
+// MS_* flags of mount(2) that belong to the file system itself.
+const (
+	msSynchronous = 1 << 4
+	msMandlock    = 1 << 6
+	msDirsync     = 1 << 7
+	msIVersion    = 1 << 23
+	msLazytime    = 1 << 25
+)
+
+// superOptions are flags of the file system itself: what fsconfig(2) takes, empty for what
+// it has no word for, and what mount(2) takes. silent and loud (of the kernel's log) have no
+// effect.
+var superOptions = map[string]struct {
+	key        string
+	set, clear uint64
+}{
+	"sync": {"sync", msSynchronous, 0}, "async": {"async", 0, msSynchronous},
+	"dirsync":  {"dirsync", msDirsync, 0},
+	"lazytime": {"lazytime", msLazytime, 0}, "nolazytime": {"nolazytime", 0, msLazytime},
+	"mand": {"mand", msMandlock, 0}, "nomand": {"nomand", 0, msMandlock},
+	"iversion": {"", msIVersion, 0}, "noiversion": {"", 0, msIVersion},
+	"silent": {}, "loud": {}, "defaults": {},
 }
 
 // attrChange is one mount_setattr call.
@@ -77,7 +93,10 @@ type mountOptions struct {
 	bind, recursive bool
 	attr, rattr     attrChange
 	propagation     []attrChange
+	super           []string // flags of the file system, as fsconfig(2) takes them
+	superFlags      uint64   // the same for mount(2)
 	data            []string // "key" or "key=value" for the file system
+	dataAt          int      // index of the first of them
 	unsupported     string   // the first option that berth does not do yet
 	unsupportedAt   int
 }
@@ -104,10 +123,14 @@ func parseMountOptions(typ string, options []string) mountOptions {
 			o.rattr.set, o.rattr.clear = o.rattr.set&^a.clear|a.set, (o.rattr.clear|a.clear)&^(a.set&^attrAtime)
 			o.rattr.recursive = true
 		} else if s, ok := superOptions[opt]; ok {
-			if s != "" {
-				o.data = append(o.data, s)
+			o.superFlags = o.superFlags&^s.clear | s.set
+			if s.key != "" {
+				o.super = append(o.super, s.key)
 			}
 		} else {
+			if len(o.data) == 0 {
+				o.dataAt = i
+			}
 			o.data = append(o.data, splitOption(opt)...)
 		}
 	}
@@ -139,7 +162,8 @@ func splitOption(s string) []string {
 // fsconfigMax is the longest string that one fsconfig(2) call takes, with its NUL.
 const fsconfigMax = 256
 
-// pairs turns options into fsconfig arguments; ok is false if one is too long for fsconfig.
+// pairs turns options into fsconfig arguments; ok is false if one is too long for fsconfig,
+// or quoted: it is mount(2) that takes quotes off.
 func pairs(data []string) (a Arg, ok bool) {
 	if len(data) == 0 {
 		return Arg{}, true
@@ -147,7 +171,7 @@ func pairs(data []string) (a Arg, ok bool) {
 	a.Kind = 'p'
 	for _, d := range data {
 		key, value, has := strings.Cut(d, "=")
-		if len(value) >= fsconfigMax || len(key) >= fsconfigMax {
+		if len(value) >= fsconfigMax || len(key) >= fsconfigMax || strings.Contains(value, `"`) {
 			return Arg{}, false
 		}
 		a.List = append(a.List, key, value)

@@ -105,12 +105,17 @@ func (a *Arg) print(w *strings.Builder) {
 		fmt.Fprintf(w, " %q", a.List)
 	case 'p':
 		for i := 0; i+1 < len(a.List); i += 2 {
-			w.WriteString(" " + a.List[i])
-			if !a.Null[i+1] {
-				w.WriteString("=" + a.List[i+1])
-			}
+			w.WriteString(" " + a.option(i))
 		}
 	}
+}
+
+// option is the pair that begins at element i, as config.json has it.
+func (a *Arg) option(i int) string {
+	if a.Null[i+1] {
+		return a.List[i]
+	}
+	return a.List[i] + "=" + a.List[i+1]
 }
 
 func namespaceList(flags uint64) string {

@@ -17,7 +17,6 @@ func (b *builder) final() {
 		b.add(Op{Code: NoNewPrivs, What: "set no_new_privs", Field: "process.noNewPrivileges"})
 	}
 	b.rlimits()
-	b.add(Op{Code: SyncWait, Num: [4]uint64{SyncFinal}, What: "wait for limits and filter"})
 	if b.p.HasSeccomp && (p == nil || !p.NoNewPrivileges) {
 		b.seccomp() // needs CAP_SYS_ADMIN, so before it is dropped
 	}
@@ -27,7 +26,8 @@ func (b *builder) final() {
 const fewFDs = 64
 
 // rlimits come when the mounts are made, which need descriptors and memory, and before
-// privileges are dropped. A very low RLIMIT_NOFILE waits until stage1 opens nothing more.
+// privileges are dropped; where stage1 sets them itself, after it has found room for the
+// filter. A very low RLIMIT_NOFILE waits until stage1 opens nothing more.
 func (b *builder) rlimits() {
 	now := b.p.Rlimits[:0:0]
 	for _, r := range b.p.Rlimits {
@@ -38,11 +38,12 @@ func (b *builder) rlimits() {
 		now = append(now, r)
 	}
 	b.p.Rlimits = nil
-	if b.userns() {
-		if b.p.Rlimits = now; len(now) > 0 {
-			b.p.AsksFinal = true
-			b.add(Op{Code: SyncSend, Slot: [2]Slot{NoSlot}, Num: [4]uint64{SyncFinal}, What: "ask for limits and filter"})
-		}
+	if b.userns() && len(now) > 0 {
+		b.p.Rlimits, b.p.AsksFinal = now, true
+		b.add(Op{Code: SyncSend, Slot: [2]Slot{NoSlot}, Num: [4]uint64{SyncFinal}, What: "ask for limits and filter"})
+	}
+	b.add(Op{Code: SyncWait, Num: [4]uint64{SyncFinal}, What: "wait for limits and filter"})
+	if b.p.AsksFinal {
 		return
 	}
 	for i := range now {
@@ -72,9 +73,7 @@ func (b *builder) credentials() {
 	b.add(Op{Code: Capbset, Num: [4]uint64{caps.bounding}, What: "drop capabilities from the bounding set", Field: "process.capabilities.bounding"})
 	b.add(Op{Code: Prctl, Num: [4]uint64{prSetKeepcaps, 1}, What: "set PR_SET_KEEPCAPS"})
 	b.add(Op{Code: ChownStdio, Num: [4]uint64{uint64(p.User.UID)}, What: "give stdio to the user", Field: "process.user"})
-	b.add(Op{Code: SetIDs, Str: [3]Arg{blob(gids(p.User.AdditionalGids))},
-		Num:  [4]uint64{uint64(p.User.UID), uint64(p.User.GID)},
-		What: fmt.Sprintf("become user %d:%d", p.User.UID, p.User.GID), Field: "process.user"})
+	b.add(b.becomeUser(&p.User))
 	b.add(Op{Code: Chdir, Str: [3]Arg{str(cwd)}, IfSkipped: true, Num: [4]uint64{3: uint64(first)},
 		What: "change to directory " + p.Cwd, Field: "process.cwd"})
 	b.add(Op{Code: VerifyCwd, What: "check that directory " + p.Cwd + " is inside rootfs", Field: "process.cwd"})
@@ -84,6 +83,17 @@ func (b *builder) credentials() {
 	if len(p.Args) > 0 {
 		b.add(Op{Code: LookupExec, Str: [3]Arg{vector(candidates(p))}, What: "exec " + p.Args[0], Field: "process.args[0]"})
 	}
+}
+
+// becomeUser: in a user namespace that is joined setgroups(2) may be denied for good
+// (user_namespaces(7)); then there are no groups to drop but those that cannot be dropped.
+func (b *builder) becomeUser(u *specs.User) Op {
+	op := Op{Code: SetIDs, Str: [3]Arg{blob(gids(u.AdditionalGids))}, Num: [4]uint64{uint64(u.UID), uint64(u.GID)},
+		What: fmt.Sprintf("become user %d:%d", u.UID, u.GID), Field: "process.user"}
+	if _, joined := b.joined[newUser]; joined && len(u.AdditionalGids) == 0 {
+		op.Alt, op.AltOn = &Op{Code: SetIDs, Num: op.Num, What: op.What, Field: op.Field}, OnEPERM
+	}
+	return op
 }
 
 func gids(list []uint32) string {
@@ -126,6 +136,7 @@ func (b *builder) start() {
 		b.add(Op{Code: Exit, Num: [4]uint64{1}, What: "end: there is no process to run"})
 		return
 	}
+	b.umask("set the umask")
 	if h := b.spec.Hooks; h != nil && len(h.StartContainer) > 0 {
 		b.p.HasStartHooks = true
 		b.hooks("startContainer", h.StartContainer, SyncStartState)
@@ -133,11 +144,7 @@ func (b *builder) start() {
 	if b.nofile != nil {
 		b.rlimit(b.nofile)
 	}
-	umask := uint64(0o022)
-	if p.User.Umask != nil {
-		umask = uint64(*p.User.Umask)
-	}
-	b.add(Op{Code: Umask, Num: [4]uint64{umask}, What: "set the umask", Field: "process.user.umask"})
+	b.closeOnExec(3+uint64(b.f.PreserveFDs), "set close-on-exec on all other descriptors")
 	if n := b.f.PreserveFDs; n > 0 {
 		b.add(Op{Code: KeepFDs, Num: [4]uint64{3, uint64(n)}, What: "keep the preserved descriptors"})
 	}
@@ -145,6 +152,15 @@ func (b *builder) start() {
 		b.seccomp()
 	}
 	b.add(Op{Code: Exec, Str: [3]Arg{vector(p.Args), vector(b.environment())}, What: "exec " + p.Args[0], Field: "process.args"})
+}
+
+// umask is 0 until here, so that modes are what they are said to be.
+func (b *builder) umask(what string) {
+	umask := uint64(0o022)
+	if p := b.spec.Process; p != nil && p.User.Umask != nil {
+		umask = uint64(*p.User.Umask)
+	}
+	b.add(Op{Code: Umask, Num: [4]uint64{umask}, What: what, Field: "process.user.umask"})
 }
 
 // environment is process.env, with HOME (as runc and crun add it where it is missing) and

@@ -55,6 +55,8 @@ func validVersion(v string) bool {
 	return len(parts) == 3 && parts[0] == "1"
 }
 
+const noID = 1<<32 - 1
+
 func (b *builder) validateProcess() {
 	p := b.spec.Process
 	if p == nil {
@@ -65,6 +67,13 @@ func (b *builder) validateProcess() {
 	}
 	if len(p.Args) == 0 {
 		b.fail("process.args", "is empty: it needs at least the program")
+	}
+	// -1 is "unchanged" to setresuid(2): the app would stay root.
+	if p.User.UID == noID {
+		b.fail("process.user.uid", "%d is not a user", p.User.UID)
+	}
+	if p.User.GID == noID {
+		b.fail("process.user.gid", "%d is not a group", p.User.GID)
 	}
 	b.noNul("process.args", p.Args)
 	b.noNul("process.env", p.Env)
