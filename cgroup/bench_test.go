@@ -2,7 +2,6 @@ package cgroup
 
 import (
 	"os"
-	"os/exec"
 	"runtime"
 	"testing"
 	"time"
@@ -38,12 +37,16 @@ func BenchmarkWrites(b *testing.B) {
 	}
 }
 
-// The parts of a create's cgroup work, with a child that waits as stage1 does.
+// The parts of a create's cgroup work with runc's default config and limits of memory, CPU and
+// pids. They are alone on the machine only if nothing else runs.
 func BenchmarkCreate(b *testing.B) {
 	runtime.LockOSThread()
 	h, err := Detect()
 	if err != nil {
 		b.Fatal(err)
+	}
+	if os.Getuid() != 0 || h.V2 {
+		b.Skip("needs root and cgroup v1")
 	}
 	w, _ := Writes(usualLinux(), h.Facts())
 	var parts [5]float64
@@ -66,13 +69,8 @@ func BenchmarkCreate(b *testing.B) {
 		step(0, g.Create(w))
 		leave, err := g.Enter(h)
 		step(1, err)
-		c := exec.Command("/bin/true")
-		c.Start()
-		t = now()
 		step(2, leave())
 		step(3, g.Apply(w))
-		c.Wait()
-		t = now()
 		step(4, g.Remove())
 	}
 	for i, name := range []string{"create", "enter", "leave", "apply", "remove"} {

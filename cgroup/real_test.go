@@ -374,7 +374,7 @@ func TestRealErrors(t *testing.T) {
 	}{
 		{Write{Controller: "memory", File: "memory.limit_in_bytes", Value: "x", Field: "F"}, "set F: write x to " + memory + "/memory.limit_in_bytes: invalid argument"},
 		{Write{Controller: "memory", File: "memory.none", Value: "1", Field: "F"}, "set F: write 1 to " + memory + "/memory.none: no such file or directory (this kernel has no such setting)"},
-		{Write{Controller: "net_cls", File: "net_cls.classid", Value: "1", Field: "F"}, "set F: the cgroup controller net_cls is not available"},
+		{Write{Controller: "none", File: "none.none", Value: "1", Field: "F"}, "set F: the cgroup controller none is not available"},
 		{Write{Controller: "memory", File: "memory.usage_in_bytes", Limit: 0, Value: "1", Field: "F"}, "set F: write 1 to " + memory + "/memory.usage_in_bytes: permission denied"},
 	} {
 		if os.Getuid() == 0 && c.w.File == "memory.usage_in_bytes" {
