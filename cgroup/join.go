@@ -57,7 +57,7 @@ func (d *dir) join(file, value string) error {
 //
 // Why: a process that is moved by its pid makes the kernel take cgroup_threadgroup_rwsem for
 // writing, which waits for an RCU grace period unless another move just did. A thread that
-// writes "0" to `tasks` moves only itself, and needs no such lock (Linux 5.18).
+// writes "0" to `tasks` moves only itself, and needs no such lock (Linux 5.5).
 //
 // The cgroup2 tree has no such way, so the mixed layout wants CLONE_INTO_CGROUP with DirFD
 // as well; so does v2, where Enter does nothing.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/opencontainers/cgroups/fs2"
 	"github.com/opencontainers/runtime-spec/specs-go"
+	"golang.org/x/sys/unix"
 )
 
 // The tests of v2 run in a mount namespace of their own with a cgroup2 file system on
@@ -20,23 +21,43 @@ import (
 
 const insideV2 = "BERTH_CGROUP_TEST_V2"
 
+var inside = []struct {
+	name string
+	test func(*testing.T)
+}{
+	{"Life", insideLife},
+	{"PathsAsReference", insidePathsAsReference},
+	{"Freeze", insideFreeze},
+	{"Frozen", insideFrozen},
+	{"Devices", insideDevices},
+	{"Threaded", insideThreaded},
+	{"Controllers", insideControllers},
+	{"Limits", insideLimits},
+	{"RemoveWaits", insideRemoveWaits},
+	{"Nested", insideNested},
+}
+
 func TestV2(t *testing.T) {
+	if os.Getenv(insideV2) != "" {
+		for _, i := range inside {
+			t.Run(i.name, i.test)
+		}
+		return
+	}
 	if os.Getuid() != 0 {
 		t.Skip("needs root")
 	}
-	c := exec.Command("/proc/self/exe", "-test.run=^TestInside", "-test.count=1", "-test.v")
+	c := exec.Command("/proc/self/exe", "-test.run=^TestV2$", "-test.count=1", "-test.v")
 	c.Env = append(os.Environ(), insideV2+"=1")
 	c.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	out, err := c.CombinedOutput()
-	for _, line := range strings.Split(string(out), "\n") {
-		if err != nil || strings.HasPrefix(line, "--- ") {
-			t.Log(line)
-		}
+	if err != nil || testing.Verbose() {
+		t.Logf("%s", out)
 	}
 	if err != nil {
 		t.Error(err)
 	}
-	if n := bytes.Count(out, []byte("--- PASS: TestInside")); err == nil && n != 10 {
+	if n := bytes.Count(out, []byte("    --- PASS: TestV2/")); err == nil && n != len(inside) {
 		t.Errorf("%d tests ran inside", n)
 	}
 }
@@ -44,12 +65,9 @@ func TestV2(t *testing.T) {
 // hostV2 is the Host inside.
 func hostV2(t *testing.T) *Host {
 	t.Helper()
-	if os.Getenv(insideV2) == "" {
-		t.SkipNow() // not by itself: TestV2 runs it
-	}
 	var st syscall.Statfs_t
 	must(t, syscall.Statfs(usualRoot, &st))
-	if st.Type != 0x63677270 {
+	if st.Type != unix.CGROUP2_SUPER_MAGIC {
 		must(t, syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""))
 		must(t, syscall.Mount("cgroup2", usualRoot, "cgroup2", 0, ""))
 	}
@@ -72,7 +90,7 @@ func inCgroup(t *testing.T, g *Group, script string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-func TestInsideLife(t *testing.T) {
+func insideLife(t *testing.T) {
 	h := hostV2(t)
 	g := resolve(t, h, testPath(t)+"/leaf")
 	must(t, g.Create(nil))
@@ -106,7 +124,7 @@ func TestInsideLife(t *testing.T) {
 	}
 }
 
-func TestInsidePathsAsReference(t *testing.T) {
+func insidePathsAsReference(t *testing.T) {
 	h := hostV2(t)
 	for _, path := range []string{"", "/a/b", "a/b", "/"} {
 		m, err := fs2.NewManager(referenceConfig(path), "")
@@ -119,7 +137,7 @@ func TestInsidePathsAsReference(t *testing.T) {
 	}
 }
 
-func TestInsideFreeze(t *testing.T) {
+func insideFreeze(t *testing.T) {
 	h := hostV2(t)
 	g := resolve(t, h, testPath(t))
 	must(t, g.Create(nil))
@@ -144,7 +162,7 @@ func TestInsideFreeze(t *testing.T) {
 }
 
 // A frozen cgroup that was there is refused.
-func TestInsideFrozen(t *testing.T) {
+func insideFrozen(t *testing.T) {
 	h := hostV2(t)
 	owner := resolve(t, h, testPath(t))
 	must(t, owner.Create(nil))
@@ -160,7 +178,7 @@ func TestInsideFrozen(t *testing.T) {
 }
 
 // The device program does what it says, and an update takes its place.
-func TestInsideDevices(t *testing.T) {
+func insideDevices(t *testing.T) {
 	h := hostV2(t)
 	g := resolve(t, h, testPath(t))
 	try := func(script string, allowed bool) {
@@ -205,7 +223,7 @@ func TestInsideDevices(t *testing.T) {
 }
 
 // Below a threaded cgroup a new one is invalid, and is made threaded.
-func TestInsideThreaded(t *testing.T) {
+func insideThreaded(t *testing.T) {
 	h := hostV2(t)
 	g := resolve(t, h, testPath(t)+"/t/leaf")
 	above := usualRoot + testPath(t)
@@ -232,7 +250,7 @@ func TestInsideThreaded(t *testing.T) {
 }
 
 // Controllers are enabled on the way to the cgroup, as far as this tree has any.
-func TestInsideControllers(t *testing.T) {
+func insideControllers(t *testing.T) {
 	h := hostV2(t)
 	g := resolve(t, h, testPath(t)+"/a/leaf")
 	must(t, g.Create(nil))
@@ -260,7 +278,7 @@ func TestInsideControllers(t *testing.T) {
 }
 
 // What linux.resources asks for is in the files, as far as this tree has the controllers.
-func TestInsideLimits(t *testing.T) {
+func insideLimits(t *testing.T) {
 	h := hostV2(t)
 	f := h.Facts()
 	g := resolve(t, h, testPath(t))
@@ -315,7 +333,7 @@ func TestInsideLimits(t *testing.T) {
 }
 
 // Remove waits for a process that is on its way out.
-func TestInsideRemoveWaits(t *testing.T) {
+func insideRemoveWaits(t *testing.T) {
 	h := hostV2(t)
 	g := resolve(t, h, testPath(t))
 	must(t, g.Create(nil))
@@ -327,7 +345,7 @@ func TestInsideRemoveWaits(t *testing.T) {
 
 // In a container without a cgroup namespace the mount shows a part of the tree, and
 // /proc/self/cgroup has paths of the whole.
-func TestInsideNested(t *testing.T) {
+func insideNested(t *testing.T) {
 	h := hostV2(t)
 	outer := resolve(t, h, testPath(t))
 	must(t, outer.Create(nil))
