@@ -53,6 +53,16 @@ func (l *skipList) permits(test string) bool {
 	return false
 }
 
+// reason is the list's for a skip that it permits, else what the test said.
+func (l *skipList) reason(s skip) string {
+	for _, e := range l.entries {
+		if ok, _ := path.Match(e.test, s.test); ok {
+			return e.reason
+		}
+	}
+	return s.reason
+}
+
 // summary prints the table. all: every group ran, so that a permitted skip that did not happen
 // is worth saying.
 func summary(out io.Writer, results []*result, skips *skipList, all bool) {
@@ -70,7 +80,7 @@ func summary(out io.Writer, results []*result, skips *skipList, all bool) {
 	w.Flush()
 	for _, r := range results {
 		for _, s := range r.skipped {
-			fmt.Fprintf(out, "skipped: %s: %s\n", s.test, s.reason)
+			fmt.Fprintf(out, "skipped in %s: %s: %s\n", r.name, s.test, skips.reason(s))
 		}
 	}
 	for _, e := range skips.entries {
