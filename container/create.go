@@ -48,6 +48,7 @@ type creation struct {
 	initFD             int            // its pidfd
 	master             int            // of the terminal, if it is kept
 
+	early    *nsenter.Early
 	cgroupFD int // to clone the first process into; -1: none
 
 	filter  chan filterResult
@@ -105,9 +106,11 @@ func (c *creation) prepare() (err error) {
 			c.filter <- filterResult{f, err}
 		}()
 	}
+	c.startEarly()
 	if c.facts, c.host, err = resolve(c.req.ID, c.bundle, &c.req.Options); err != nil {
 		return err
 	}
+	c.facts.LoIsUp = c.early != nil
 	if c.plan, err = plan.Build(c.bundle.spec, c.facts); err != nil {
 		return err
 	}
@@ -121,6 +124,14 @@ func (c *creation) prepare() (err error) {
 		c.req.Warn(w)
 	}
 	return nil
+}
+
+// startEarly begins to make the network namespace, with those that can go with it, beside
+// all that comes before the clone.
+func (c *creation) startEarly() {
+	if flags := plan.EarlyNamespaces(c.bundle.spec); flags&unix.CLONE_NEWNET != 0 {
+		c.early = nsenter.StartEarly(uintptr(flags))
+	}
 }
 
 func (c *creation) checkRootfs() error {
@@ -250,6 +261,7 @@ func (c *creation) finish() error {
 }
 
 func (c *creation) closeFDs() {
+	c.early.Close()
 	for _, fd := range []*int{&c.console, &c.pidfdSock} {
 		if *fd >= 0 {
 			unix.Close(*fd)

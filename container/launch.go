@@ -140,7 +140,7 @@ func (c *creation) clone() error {
 	err := c.start(c.cgroupFD)
 	var refused *nsenter.CgroupRefusedError
 	if errors.As(err, &refused) {
-		c.facts.IntoCgroup = false
+		c.facts.IntoCgroup, c.facts.LoIsUp, c.early = false, false, nil
 		if c.plan, err = plan.Build(c.bundle.spec, c.facts); err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func (c *creation) start(cgroupFD int) error {
 	if err != nil {
 		return err
 	}
-	l := &nsenter.Launch{Plan: encoded, Files: files, Slots: c.pass, Cloneflags: uintptr(c.plan.Cloneflags), CgroupFD: cgroupFD}
+	l := &nsenter.Launch{Plan: encoded, Files: files, Slots: c.pass, Cloneflags: uintptr(c.plan.Cloneflags), CgroupFD: cgroupFD, Early: c.early}
 	if c.plan.Cloneflags&unix.CLONE_NEWUSER != 0 {
 		l.UidMappings, l.GidMappings = idMaps(c.bundle.spec.Linux)
 	}

@@ -27,6 +27,9 @@ type Launch struct {
 	// UidMappings and GidMappings, with CLONE_NEWUSER, are written before stage1 is executed, which
 	// then is 0:0 in them without supplementary groups.
 	UidMappings, GidMappings []syscall.SysProcIDMap
+	// Early, if not nil, is the thread that clones; its namespaces need not be in Cloneflags. It
+	// ends with the launch.
+	Early *Early
 	// CgroupFD is the cgroup v2 directory that the child is born in; -1: the caller's.
 	CgroupFD int
 }
@@ -123,7 +126,13 @@ func (p *Process) exec(l *Launch, sync int) error {
 	defer unix.Close(fd)
 	attr := &syscall.ProcAttr{Env: []string{}, Files: files, Sys: l.sysProcAttr(&p.Pidfd)}
 	argv := []string{Name, strconv.Itoa(len(l.Files))}
-	pid, err := syscall.ForkExec("/proc/self/fd/"+strconv.Itoa(fd), argv, attr)
+	var pid int
+	clone := func() { pid, err = syscall.ForkExec("/proc/self/fd/"+strconv.Itoa(fd), argv, attr) }
+	if l.Early == nil {
+		clone()
+	} else if err := l.Early.run(clone); err != nil {
+		return err
+	}
 	if err != nil {
 		return l.launchError(err)
 	}
@@ -151,6 +160,9 @@ func (l *Launch) childFiles(sync int) (files []uintptr, top int) {
 
 func (l *Launch) sysProcAttr(pidfd *int) *syscall.SysProcAttr {
 	s := &syscall.SysProcAttr{Cloneflags: l.Cloneflags, PidFD: pidfd}
+	if l.Early != nil {
+		s.Cloneflags &^= l.Early.flags
+	}
 	if l.CgroupFD >= 0 {
 		s.UseCgroupFD, s.CgroupFD = true, l.CgroupFD
 	}

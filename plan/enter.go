@@ -101,7 +101,7 @@ func (b *builder) session() {
 		b.add(Op{Code: Keyring, Str: [3]Arg{str("_ses." + b.f.ID)}, Num: [4]uint64{keyringPermissions},
 			Skip: true, AltOn: OnENOSYS | OnEPERM | OnEACCES, What: "join a new session keyring"})
 	}
-	if b.fresh&newNet != 0 {
+	if b.fresh&newNet != 0 && !b.f.LoIsUp {
 		b.add(Op{Code: LoUp, What: "bring up interface lo"}) // before any hook
 	}
 }

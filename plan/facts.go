@@ -20,6 +20,7 @@ type Facts struct {
 	OwnedByUser map[string]bool
 	Privileged  bool   // root in the initial sense: may open any path, join and map anything
 	Seccomp     bool   // linux.seccomp is there (package specjson leaves it undecoded)
+	LoIsUp      bool   // stage0 has brought up lo in the new network namespace already
 	NofileHard  uint64 // the caller's hard RLIMIT_NOFILE
 	Caps        uint64 // capabilities that can be granted (bit = capability)
 	Cgroup      CgroupFacts

@@ -24,7 +24,7 @@ func (b *builder) hooksBeforePivot() {
 	if len(h.CreateContainer) > 0 {
 		b.p.HasStateSync = true
 		b.add(Op{Code: SyncWait, Num: [4]uint64{SyncState}, What: "wait for the state of the createContainer hooks"})
-		b.umask("set the umask of the createContainer hooks")
+		b.add(Op{Code: Umask, Num: [4]uint64{0o022}, What: "set the umask of the createContainer hooks"})
 		b.hooks("createContainer", h.CreateContainer, SyncState)
 	}
 }

@@ -51,6 +51,11 @@ func (b *builder) rootfs() {
 	b.root = b.openTree(b.local(), b.f.Rootfs, true, what, "root.path")
 	target := b.local()
 	b.add(Op{Code: OpenPath, Slot: [2]Slot{NoSlot, target}, Str: [3]Arg{str(at)}, What: what, Field: "root.path"})
+	if at == "/" && !b.f.NoPivot {
+		// To close a mount that was never attached, or still is, makes the kernel wait for RCU;
+		// below the old root it goes away with that, and the descriptor stays good.
+		b.add(Op{Code: MoveMount, Slot: [2]Slot{b.proc, target}, What: "park the private procfs in the old root"})
+	}
 	b.add(Op{Code: MoveMount, Slot: [2]Slot{b.root, target}, What: what, Field: "root.path"})
 }
 

@@ -136,7 +136,11 @@ func (b *builder) start() {
 		b.add(Op{Code: Exit, Num: [4]uint64{1}, What: "end: there is no process to run"})
 		return
 	}
-	b.umask("set the umask")
+	umask := uint64(0o022) // 0 until here, so that modes are what they are said to be
+	if p.User.Umask != nil {
+		umask = uint64(*p.User.Umask)
+	}
+	b.add(Op{Code: Umask, Num: [4]uint64{umask}, What: "set the umask", Field: "process.user.umask"})
 	if h := b.spec.Hooks; h != nil && len(h.StartContainer) > 0 {
 		b.p.HasStartHooks = true
 		b.hooks("startContainer", h.StartContainer, SyncStartState)
@@ -152,15 +156,6 @@ func (b *builder) start() {
 		b.seccomp()
 	}
 	b.add(Op{Code: Exec, Str: [3]Arg{vector(p.Args), vector(b.environment())}, What: "exec " + p.Args[0], Field: "process.args"})
-}
-
-// umask is 0 until here, so that modes are what they are said to be.
-func (b *builder) umask(what string) {
-	umask := uint64(0o022)
-	if p := b.spec.Process; p != nil && p.User.Umask != nil {
-		umask = uint64(*p.User.Umask)
-	}
-	b.add(Op{Code: Umask, Num: [4]uint64{umask}, What: what, Field: "process.user.umask"})
 }
 
 // environment is process.env, with HOME (as runc and crun add it where it is missing) and

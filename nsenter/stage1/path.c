@@ -121,14 +121,16 @@ static long make_rest(long dir, char *path, size_t at, size_t end, unsigned mode
 	return dir;
 }
 
-/* Directory path[0..end) below root, made with its parents where missing; O_PATH. */
-static long make_dirs(int root, char *path, size_t end, uint64_t resolve, unsigned mode)
+/* Directory path[0..end) below root, made with its parents where missing; O_PATH. missing: the
+   whole is known not to be there. */
+static long make_dirs(int root, char *path, size_t end, uint64_t resolve, unsigned mode,
+                      int missing)
 {
 	size_t whole, exists, stop;
 	long dir;
 
 	last_component(path, end, &whole);
-	exists = whole;
+	exists = missing ? last_component(path, whole, &stop) : whole;
 	while ((dir = open_prefix(root, path, exists, resolve)) == -ENOENT && exists)
 		exists = last_component(path, exists, &stop);
 	if (dir < 0)
@@ -148,7 +150,7 @@ static long make_parent(int root, const char *path, uint64_t resolve, const char
 	*name = path + at;
 	if (at == stop || path[stop] || dots(*name, stop - at))
 		return -EISDIR; /* "", "/", "a/", "a/..": no name that something could have */
-	return make_dirs(root, (char *)path, at, resolve, PARENT_MODE);
+	return make_dirs(root, (char *)path, at, resolve, PARENT_MODE, 0);
 }
 
 long open_parent(int root, const char *path, const char **name)
@@ -211,7 +213,7 @@ long op_TARGET(const struct op *o)
 	long fd = open_in_root(root, path, O_PATH | (how & TGT_DIR ? O_DIRECTORY : 0), resolve), r;
 
 	if (fd == -ENOENT && how & TGT_DIR)
-		fd = make_dirs(root, (char *)path, strlen(path), resolve, mode);
+		fd = make_dirs(root, (char *)path, strlen(path), resolve, mode, 1);
 	else if (fd == -ENOENT && how & TGT_FILE)
 		fd = make_file(root, path, resolve, mode);
 	if (fd < 0)
