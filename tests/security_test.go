@@ -3,6 +3,7 @@ package tests
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -153,9 +154,7 @@ func TestOtherUsersAreShutOut(t *testing.T) {
 	c := w.create(w.bundle(forever, user(1000, 1000)))
 	fifo := filepath.Join(w.root, c.id, "exec.fifo")
 	for _, script := range []string{"cat " + fifo, "echo x >" + fifo, "cat " + filepath.Join(w.root, c.id, "state.json"), "ls " + w.root, "cat " + c.proc("fd/4")} {
-		cmd := w.rt()
-		cmd.prefix = []string{"setpriv", "--reuid", "1000", "--regid", "1000", "--clear-groups", "timeout", "5", "sh", "-c", script}
-		if r := cmd.run(); r.code == 0 {
+		if exec.Command("setpriv", "--reuid", "1000", "--regid", "1000", "--clear-groups", "timeout", "5", "sh", "-c", script).Run() == nil {
 			t.Errorf("another user may: %s", script)
 		}
 	}
@@ -250,5 +249,35 @@ func TestKillCreated(t *testing.T) {
 		c.becomes("stopped")
 		w.rt("start", c.id).run().fails()
 		c.delete()
+	}
+}
+
+// Nothing of the host's mounts is left in the container's namespace: who enters it (exec, or a
+// process with CAP_SYS_ADMIN inside) finds the container's root alone.
+func TestHostRootIsGone(t *testing.T) {
+	for name, flags := range map[string][]string{"pivot": nil, "no pivot": {"--no-pivot"}} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			b := w.bundle(forever, caps("CAP_SYS_ADMIN", "CAP_SYS_CHROOT", "CAP_SYS_PTRACE"))
+			w.must(os.WriteFile(b.rootfs()+"/own-root", nil, 0o644))
+			c := w.started(b, flags...)
+			c.prints("ready")
+			for _, m := range parseMounts(w.read(c.proc("mountinfo"))) {
+				if m.root == "/" && (m.fstype == "devtmpfs" || m.fstype == "ext4") || strings.HasPrefix(m.point, w.dir) {
+					t.Errorf("a mount of the host is in the container's namespace: %+v", m)
+				}
+			}
+			out, _ := exec.Command("nsenter", "-t", strconv.Itoa(c.state().Pid), "-m", "/bin/busybox", "ls", "/").CombinedOutput()
+			holds(w, "root of who enters", string(out), "own-root")
+			c.delete("--force")
+			// From inside: unmounting or leaving the root uncovers nothing.
+			b.spec.Process.Args = []string{"/bin/sh", "-c", "cd /; umount -l / 2>/dev/null; busybox nsenter -t 1 -m /bin/busybox ls / 2>/dev/null; busybox chroot . /bin/busybox ls / 2>/dev/null; ls /.. ../../.. 2>/dev/null; true"}
+			b.write()
+			for _, l := range lines(w.output(b, flags...)) {
+				if l == "boot" || l == "lib64" || l == filepath.Base(base) {
+					t.Errorf("the host's root is in reach: %s", l)
+				}
+			}
+		})
 	}
 }

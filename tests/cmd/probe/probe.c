@@ -6,12 +6,16 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -158,6 +162,26 @@ static int as_service(char **argv)
 	return 127;
 }
 
+/* deny ERRNO NR CMD...: runs it under a filter that answers one system call with an error */
+static int deny(char **argv)
+{
+	struct sock_filter code[] = {
+	    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)atoi(argv[1]), 0, 1),
+	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)atoi(argv[0])),
+	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = {sizeof code / sizeof *code, code};
+
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) < 0) {
+		perror("seccomp");
+		return 127;
+	}
+	execv(argv[2], argv + 2);
+	perror(argv[2]);
+	return 127;
+}
+
 static int do_open(char **argv)
 {
 	int flags = strcmp(argv[1], "r") == 0   ? O_RDONLY
@@ -209,6 +233,8 @@ int main(int argc, char **argv)
 		return dirty(a);
 	if (strcmp(c, "listen") == 0 && n >= 1)
 		return as_service(a);
+	if (strcmp(c, "deny") == 0 && n >= 3)
+		return deny(a);
 	if (strcmp(c, "nofile") == 0 && n >= 3)
 		return nofile(a);
 	if (strcmp(c, "open") == 0 && n >= 2)
