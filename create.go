@@ -74,7 +74,7 @@ func request(c *cli.Context, g *globals) (*container.Request, error) {
 			NoPivot: c.Bool("no-pivot"), NoNewKeyring: c.Bool("no-new-keyring"),
 			PreserveFDs: c.Int("preserve-fds"), ListenFDs: listen, NoCgroup: g.CgroupManager == managerDisabled,
 		},
-		Warn: g.warn,
+		Warn: g.warn, Debug: g.debug(),
 	}, nil
 }
 

@@ -32,3 +32,11 @@ func runStart(c *cli.Context) error {
 
 // warn is what package container tells of things that went wrong without being an error.
 func (g *globals) warn(msg string) { g.Log.warnf("%s", msg) }
+
+// debug is nil unless somebody asked for it.
+func (g *globals) debug() func(string, ...any) {
+	if g.Log.max < levelDebug {
+		return nil
+	}
+	return g.Log.debugf
+}

@@ -4,6 +4,7 @@
 package container
 
 import (
+	"errors"
 	"os"
 	"time"
 
@@ -60,6 +61,9 @@ func (c *Container) load() error {
 	}
 	if data, err = c.dir.read(stateFile); err == nil && data != nil {
 		c.State, err = runcstate.Parse(data)
+	}
+	if err == nil && c.State != nil && (c.State.InitProcessPid <= 0 || c.State.ID != c.ID) {
+		err = errors.New(stateFile + ": is not the state of this container")
 	}
 	if err != nil {
 		return &BrokenError{c.ID, err}
@@ -171,6 +175,9 @@ func (c *Container) CreatedAt() time.Time {
 	case c.State != nil:
 		return c.State.Created
 	}
+	if c.dir == nil {
+		return time.Time{}
+	}
 	var st unix.Stat_t
 	if unix.Fstat(c.dir.fd, &st) == nil {
 		return time.Unix(st.Ctim.Unix())
@@ -181,7 +188,7 @@ func (c *Container) CreatedAt() time.Time {
 // OwnerUID is the user that the state directory belongs to.
 func (c *Container) OwnerUID() int {
 	var st unix.Stat_t
-	if unix.Fstat(c.dir.fd, &st) != nil {
+	if c.dir == nil || unix.Fstat(c.dir.fd, &st) != nil {
 		return os.Geteuid()
 	}
 	return int(st.Uid)

@@ -3,6 +3,7 @@ package container
 import (
 	"os"
 	"slices"
+	"strconv"
 	"time"
 
 	"berth/cgroup"
@@ -26,6 +27,8 @@ type Request struct {
 	Launched func()
 	// Warn is told what went wrong without stopping the create.
 	Warn func(msg string)
+	// Debug, if not nil, is told what create does.
+	Debug func(format string, args ...any)
 	// CacheDir of compiled seccomp filters; empty is the default.
 	CacheDir string
 }
@@ -92,10 +95,7 @@ func (c *creation) prepare() (err error) {
 	if err = checkPreserved(c.req.PreserveFDs + c.req.ListenFDs); err != nil {
 		return err
 	}
-	// Nothing that the caller left open may reach a hook or a helper.
-	if err = unix.CloseRange(3, ^uint(0)>>1&0x7fffffff, unix.CLOSE_RANGE_CLOEXEC); err != nil {
-		return wrap("close_range", "", err)
-	}
+	closeOnExec()
 	if c.bundle, err = loadBundle(c.req.Bundle); err != nil {
 		return err
 	}
@@ -123,6 +123,8 @@ func (c *creation) prepare() (err error) {
 	for _, w := range c.plan.Warnings {
 		c.req.Warn(w)
 	}
+	c.debugf("create %s: bundle %s, %d operations, %d descriptors, %d writes to cgroups", c.req.ID, c.bundle.path,
+		len(c.plan.Ops), len(c.plan.Pass), len(c.host.writes))
 	return nil
 }
 
@@ -131,6 +133,12 @@ func (c *creation) prepare() (err error) {
 func (c *creation) startEarly() {
 	if flags := plan.EarlyNamespaces(c.bundle.spec); flags&unix.CLONE_NEWNET != 0 {
 		c.early = nsenter.StartEarly(uintptr(flags))
+	}
+}
+
+func (c *creation) debugf(format string, args ...any) {
+	if c.req.Debug != nil {
+		c.req.Debug(format, args...)
 	}
 }
 
@@ -143,6 +151,20 @@ func (c *creation) checkRootfs() error {
 		return &plan.OpError{What: "open rootfs " + c.bundle.rootfs, Field: "root.path", Err: unix.ENOTDIR}
 	}
 	return nil
+}
+
+// closeOnExec: nothing that the caller left open may reach a hook or a helper. It is done once
+// more by stage1, for what it is given.
+func closeOnExec() {
+	if unix.CloseRange(3, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC) == nil {
+		return
+	}
+	entries, _ := os.ReadDir("/proc/self/fd")
+	for _, e := range entries {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
+			unix.CloseOnExec(fd)
+		}
+	}
 }
 
 // checkPreserved: descriptors 3 to 3+n-1 are the caller's. Those that this process has
@@ -319,9 +341,7 @@ func (c *creation) undoCgroup() {
 			c.req.Warn(err.Error())
 		}
 	}
-	if err := c.host.group.Remove(); err != nil {
-		c.req.Warn(err.Error())
-	}
+	c.host.group.Undo()
 }
 
 // killInit ends stage1 and reaps it, so that nothing of it is left.

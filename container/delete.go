@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"berth/cgroup"
+	"berth/container/record"
 	"berth/specjson"
 	"golang.org/x/sys/unix"
 )
@@ -56,7 +58,8 @@ func (c *Container) refuseDelete() error {
 		"cannot delete container " + c.ID + " that is not stopped: " + string(c.Status)}
 }
 
-// removeBroken deletes the directory of a container that can't be read.
+// removeBroken deletes the directory of a container that can't be read, and, if at least its
+// record can be, its cgroups with what is in them.
 func (s Store) removeBroken(id string) error {
 	d, err := s.open(id)
 	if err != nil {
@@ -65,6 +68,17 @@ func (s Store) removeBroken(id string) error {
 	defer d.close()
 	if err := d.lock(id, lockWait); err != nil {
 		return err
+	}
+	if data, err := d.read(recordFile); err == nil {
+		if rec, err := record.Parse(data); err == nil {
+			group := cgroup.Load(rec.CgroupPaths, rec.CgroupMade)
+			if err := group.Kill(unix.SIGKILL); err != nil {
+				return err
+			}
+			if err := group.Remove(); err != nil {
+				return err
+			}
+		}
 	}
 	return s.remove(d, id)
 }

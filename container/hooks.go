@@ -4,12 +4,15 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
 	"berth/plan"
 	"berth/specjson"
 	"github.com/opencontainers/runtime-spec/specs-go"
+	"golang.org/x/sys/unix"
 )
 
 // hookOutputMax is how much of a hook's output goes into its error.
@@ -20,15 +23,40 @@ func ociState(id, version, bundle string, status Status, pid int, annotations ma
 	return &specs.State{Version: version, ID: id, Status: specs.ContainerState(status), Pid: pid, Bundle: bundle, Annotations: annotations}
 }
 
-// hookState is the same for a container on its way, as JSON.
-func (c *creation) hookState(status Status) []byte {
-	s := ociState(c.req.ID, c.rec.OCIVersion, c.rec.Bundle, status, c.init.Pid, c.rec.Annotations)
+// hookState is the same for a container on its way, as JSON, with the pid that the hook's pid
+// namespace knows init by (runtime.md, "State").
+func (c *creation) hookState(status Status, pid int) []byte {
+	s := ociState(c.req.ID, c.rec.OCIVersion, c.rec.Bundle, status, pid, c.rec.Annotations)
 	return specjson.AppendState(nil, s)
+}
+
+// innerPid is init's pid as the container sees it: the last of NSpid in /proc/PID/status.
+func (c *creation) innerPid() (int, error) {
+	if c.plan.NewPID {
+		return 1, nil
+	}
+	name := "/proc/" + itoa(c.init.Pid) + "/status"
+	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return 0, wrap("open", name, err)
+	}
+	defer unix.Close(fd)
+	text, err := readAll(fd, 64<<10)
+	if err != nil {
+		return 0, wrap("read", name, err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if pids, ok := strings.CutPrefix(line, "NSpid:"); ok {
+			f := strings.Fields(pids)
+			return strconv.Atoi(f[len(f)-1])
+		}
+	}
+	return c.init.Pid, nil
 }
 
 // runtimeHooks runs prestart and createRuntime, in this order, in the runtime's namespaces.
 func (c *creation) runtimeHooks() error {
-	h, state := c.bundle.spec.Hooks, c.hookState(StatusCreating)
+	h, state := c.bundle.spec.Hooks, c.hookState(StatusCreating, c.init.Pid)
 	//nolint:staticcheck // prestart is deprecated, and still has to run.
 	if err := runHooks("prestart", h.Prestart, state, c.rec.Bundle); err != nil {
 		return err
@@ -42,7 +70,7 @@ func (c *creation) runPoststop() {
 	if c.rec.Hooks == nil || len(c.rec.Hooks.Poststop) == 0 {
 		return
 	}
-	poststop(c.rec.Hooks, c.hookState(StatusStopped), c.rec.Bundle, c.req.Warn)
+	poststop(c.rec.Hooks, c.hookState(StatusStopped, 0), c.rec.Bundle, c.req.Warn)
 }
 
 func poststop(h *specs.Hooks, state []byte, dir string, warn func(string)) {
@@ -105,6 +133,7 @@ func runHook(kind string, i int, h *specs.Hook, state []byte, dir string) error 
 }
 
 func startHook(h *specs.Hook, dir string) (p *os.Process, in, out *os.File, err error) {
+	closeOnExec()
 	inR, in, err := os.Pipe()
 	if err != nil {
 		return nil, nil, nil, err

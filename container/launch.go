@@ -24,6 +24,7 @@ func (c *creation) launch() error {
 	if err := c.clone(); err != nil {
 		return err
 	}
+	c.debugf("stage1 is process %d", c.proc.Pid)
 	if c.req.Launched != nil {
 		c.req.Launched()
 	}
@@ -184,20 +185,28 @@ func (c *creation) meet() error {
 	if err := c.setOOMScore(); err != nil {
 		return err
 	}
-	if c.plan.HasStateSync {
-		if err := c.proc.Grant(plan.SyncState, c.hookState(StatusCreating)); err != nil {
-			return err
-		}
-	}
-	if c.plan.HasStartHooks {
-		if err := c.proc.Grant(plan.SyncStartState, c.hookState(StatusCreated)); err != nil {
-			return err
-		}
+	if err := c.grantStates(); err != nil {
+		return err
 	}
 	if c.plan.HasRuntimeHooks || c.plan.AsksFinal {
 		return nil // the rest when stage1 asks for it
 	}
 	return c.grantFinal()
+}
+
+// grantStates hands over what hooks in the container's namespaces get on standard input.
+func (c *creation) grantStates() error {
+	if !c.plan.HasStateSync && !c.plan.HasStartHooks {
+		return nil
+	}
+	pid, err := c.innerPid()
+	if err == nil && c.plan.HasStateSync {
+		err = c.proc.Grant(plan.SyncState, c.hookState(StatusCreating, pid))
+	}
+	if err == nil && c.plan.HasStartHooks {
+		err = c.proc.Grant(plan.SyncStartState, c.hookState(StatusCreated, pid))
+	}
+	return err
 }
 
 func (c *creation) joinCgroup() error {
@@ -209,6 +218,7 @@ func (c *creation) joinCgroup() error {
 			return err
 		}
 	}
+	c.debugf("cgroups: %v", c.rec.CgroupPaths)
 	return c.proc.Grant(plan.SyncCgroup, nil)
 }
 
@@ -249,6 +259,7 @@ func (c *creation) grantFinal() error {
 		for _, w := range r.filter.Warnings {
 			c.req.Warn(w)
 		}
+		c.debugf("seccomp filter of %d bytes, cached: %v", len(r.filter.BPF), r.filter.Cached)
 		config = r.filter.Config
 		filter = seccompData(r.filter)
 	}
@@ -279,6 +290,7 @@ func (c *creation) serve() error {
 		if err != nil {
 			return err
 		}
+		c.debugf("stage1: %s", describe(m))
 		switch m.Kind {
 		case nsenter.KindWaiting:
 			return nil
@@ -309,6 +321,9 @@ func (c *creation) preferFailure(err error) error {
 }
 
 func (c *creation) explain(m *nsenter.Message) error {
+	if m.Code == 0 {
+		return fmt.Errorf("stage1 refuses the plan (this is a bug in berth): %s", m.Log)
+	}
 	return c.plan.Explain(plan.Failure{Op: int(m.Op), Errno: m.Errno, Arg: m.Arg, Log: m.Log})
 }
 
@@ -383,4 +398,15 @@ func (c *creation) takeConsole(fds []int) error {
 		return wrap("send the terminal to --console-socket", c.req.ConsoleSocket, err)
 	}
 	return nil
+}
+
+// describe words a message of stage1 for the debug log.
+func describe(m *nsenter.Message) string {
+	switch m.Kind {
+	case nsenter.KindWaiting:
+		return "waits for start"
+	case nsenter.KindFail:
+		return "operation " + itoa(int(m.Op)) + " " + plan.Code(m.Code).String() + " failed: " + m.Errno.Error()
+	}
+	return "is at meeting point " + itoa(int(m.Arg))
 }

@@ -2,6 +2,7 @@ package container
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -48,6 +49,9 @@ func resolve(id string, b *bundle, o *Options) (*plan.Facts, *host, error) {
 			f.RootfsParent = mountPoint(b.rootfs)
 		}
 		f.OwnedByUser = owners(l.Namespaces)
+	}
+	if err := realProc(b); err != nil {
+		return nil, nil, err
 	}
 	h, err := resolveCgroup(id, b.spec, o, f)
 	return f, h, err
@@ -187,9 +191,6 @@ const smallMemory = 16 << 20
 
 func resolveCgroup(id string, spec *specs.Spec, o *Options, f *plan.Facts) (*host, error) {
 	h := &host{group: cgroup.Disabled()}
-	if o.NoCgroup {
-		return h, nil
-	}
 	hierarchies, err := cgroup.Detect()
 	if err != nil {
 		return nil, err
@@ -203,10 +204,14 @@ func resolveCgroup(id string, spec *specs.Spec, o *Options, f *plan.Facts) (*hos
 		cgroupNS = cgroupNS || ns.Type == specs.CgroupNamespace
 		userNS = userNS || ns.Type == specs.UserNamespace
 	}
-	if h.group, err = hierarchies.Resolve(l.CgroupsPath, id, false); err != nil {
+	if h.writes, err = cgroup.Writes(l, hierarchies.Facts()); err != nil {
 		return nil, err
 	}
-	if h.writes, err = cgroup.Writes(l, hierarchies.Facts()); err != nil {
+	if o.NoCgroup {
+		f.Cgroup = cgroupFacts(hierarchies, h.group, cgroupNS, userNS)
+		return h, h.dropWrites()
+	}
+	if h.group, err = hierarchies.Resolve(l.CgroupsPath, id, false); err != nil {
 		return nil, err
 	}
 	f.Cgroup = cgroupFacts(hierarchies, h.group, cgroupNS, userNS)
@@ -214,4 +219,33 @@ func resolveCgroup(id string, spec *specs.Spec, o *Options, f *plan.Facts) (*hos
 		*l.Resources.Memory.Limit > 0 && *l.Resources.Memory.Limit < smallMemory
 	f.IntoCgroup = hierarchies.V2 && !small
 	return h, nil
+}
+
+// dropWrites: without cgroups there are no device rules, as the caller asked; but a limit that
+// would not hold is an error.
+func (h *host) dropWrites() error {
+	for i := range h.writes {
+		if w := &h.writes[i]; w.Controller != "devices" {
+			return &plan.SpecError{Path: w.Field, Msg: "needs a cgroup, and --cgroup-manager is disabled"}
+		}
+	}
+	h.writes = nil
+	return nil
+}
+
+// realProc: what is bound over /proc has to be the root of a procfs, so that nobody can pass
+// off files as the kernel's.
+func realProc(b *bundle) error {
+	for i, m := range b.spec.Mounts {
+		if path.Clean("/"+m.Destination) != "/proc" || !plan.IsBind(&m) {
+			continue
+		}
+		var fs unix.Statfs_t
+		var st unix.Stat_t
+		if unix.Statfs(m.Source, &fs) == nil && unix.Stat(m.Source, &st) == nil &&
+			(fs.Type != unix.PROC_SUPER_MAGIC || st.Ino != 1) {
+			return &plan.SpecError{Path: fmt.Sprintf("mounts[%d].source", i), Msg: "only a procfs may be bound on /proc"}
+		}
+	}
+	return nil
 }

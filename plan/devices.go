@@ -40,6 +40,12 @@ var devLinks = [][2]string{
 	{"/proc/kcore", "/dev/core"},
 }
 
+// IsBind tells whether a mount is a bind mount.
+func IsBind(m *specs.Mount) bool {
+	o := parseMountOptions(m.Type, m.Options)
+	return o.bind
+}
+
 // boundDev: the caller brings its own /dev, which is left as it is.
 func (b *builder) boundDev() bool {
 	for i := range b.spec.Mounts {

@@ -55,7 +55,7 @@ func (b *builder) pivot() {
 		return
 	case b.f.NoPivot:
 		b.leaveHostProc()
-		b.add(Op{Code: Chroot, Slot: [2]Slot{b.root}, What: "chroot to rootfs"}) // it is attached over "/"
+		b.add(Op{Code: MoveRoot, Slot: [2]Slot{b.root}, What: "move rootfs over /"})
 	default:
 		b.add(Op{Code: Pivot, Slot: [2]Slot{b.root}, What: "pivot_root to rootfs"})
 	}

@@ -25,9 +25,10 @@ func (b *builder) sharedRoot() bool {
 	return rootPropagations[b.linux().RootfsPropagation].flag == msShared
 }
 
-// rootfs makes the container's root a mount of its own. It is attached over "/": absolute
-// paths of the host still resolve (a lookup does not cross into what covers the root it
-// starts from), and no directory of the host has to be searched by the container's root.
+// rootfs makes the container's root a mount of its own, at its own path, where hooks of the
+// host look for it. The root of a user namespace may not be able to search the way there;
+// then it covers "/": absolute paths of the host still resolve, since a lookup does not cross
+// into what covers the root it starts from.
 func (b *builder) rootfs() {
 	what := "mount rootfs " + b.f.Rootfs
 	if !b.mountNS() {
@@ -36,13 +37,9 @@ func (b *builder) rootfs() {
 			What: "open rootfs " + b.f.Rootfs, Field: "root.path"})
 		return
 	}
-	if b.sharedRoot() && b.f.NoPivot {
-		b.fail("linux.rootfsPropagation", "%q can't go with --no-pivot: the rootfs would appear over the host's /", b.linux().RootfsPropagation)
-		return
-	}
-	prop, at := attrChange{propagation: msSlave, recursive: true}, "/"
+	prop := attrChange{propagation: msSlave, recursive: true}
 	if b.sharedRoot() {
-		prop, at = attrChange{propagation: msShared}, b.f.Rootfs
+		prop = attrChange{propagation: msShared}
 	}
 	b.setattrPath("/", prop, "set the propagation of /")
 	if b.sharedRoot() && b.f.RootfsParent != "" {
@@ -50,11 +47,13 @@ func (b *builder) rootfs() {
 	}
 	b.root = b.openTree(b.local(), b.f.Rootfs, true, what, "root.path")
 	target := b.local()
-	b.add(Op{Code: OpenPath, Slot: [2]Slot{NoSlot, target}, Str: [3]Arg{str(at)}, What: what, Field: "root.path"})
-	if at == "/" && !b.f.NoPivot {
+	b.add(Op{Code: OpenPath, Slot: [2]Slot{NoSlot, target}, Str: [3]Arg{str(b.f.Rootfs)}, What: what, Field: "root.path",
+		Alt:   &Op{Code: OpenPath, Slot: [2]Slot{NoSlot, target}, Str: [3]Arg{str("/")}, What: what, Field: "root.path"},
+		AltOn: OnEACCES})
+	if !b.sharedRoot() && !b.f.NoPivot {
 		// To close a mount that was never attached, or still is, makes the kernel wait for RCU;
 		// below the old root it goes away with that, and the descriptor stays good.
-		b.add(Op{Code: MoveMount, Slot: [2]Slot{b.proc, target}, What: "park the private procfs in the old root"})
+		b.add(Op{Code: MoveMount, Slot: [2]Slot{b.proc, target}, What: "park the private procfs below rootfs"})
 	}
 	b.add(Op{Code: MoveMount, Slot: [2]Slot{b.root, target}, What: what, Field: "root.path"})
 }

@@ -19,6 +19,9 @@ var RlimitNumbers = map[string]int{
 
 const rlimitNofile = 7
 
+// maxUID is the highest user or group id (runc's bound). 4294967295 would mean "unchanged".
+const maxUID = 1<<31 - 1
+
 func (b *builder) validate() {
 	s := b.spec
 	switch {
@@ -61,6 +64,19 @@ func (b *builder) validateProcess() {
 	p := b.spec.Process
 	if p == nil {
 		return
+	}
+	for _, id := range []struct {
+		field string
+		value uint32
+	}{{"process.user.uid", p.User.UID}, {"process.user.gid", p.User.GID}} {
+		if id.value > maxUID {
+			b.fail(id.field, "%d is above %d", id.value, maxUID)
+		}
+	}
+	for i, g := range p.User.AdditionalGids {
+		if g > maxUID {
+			b.fail(fmt.Sprintf("process.user.additionalGids[%d]", i), "%d is above %d", g, maxUID)
+		}
 	}
 	if !path.IsAbs(p.Cwd) {
 		b.fail("process.cwd", "%q is not an absolute path", p.Cwd)

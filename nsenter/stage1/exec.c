@@ -11,8 +11,9 @@ static long may_execute(const char *path)
 {
 	long r = sys4(__NR_faccessat2, AT_FDCWD, path, X_OK, AT_EACCESS);
 
-	/* before 5.8; it asks for the real ids, which are the effective ones by now */
-	return r == -ENOSYS ? sys3(__NR_faccessat, AT_FDCWD, path, X_OK) : r;
+	/* before 5.8, or denied by a filter that is older; it asks for the real ids, which are the
+	   effective ones by now */
+	return r == -ENOSYS || r == -EPERM ? sys3(__NR_faccessat, AT_FDCWD, path, X_OK) : r;
 }
 
 static long executable(const char *path)
