@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/opencontainers/runtime-spec/specs-go"
 )
@@ -41,10 +42,14 @@ func (b *builder) capabilities(c *specs.LinuxCapabilities) (s capSets) {
 
 // within drops what is not in the set that it has to be in.
 func (b *builder) within(name string, set, limit uint64, limitName string) uint64 {
+	var lost []string
 	for n, c := range CapabilityNames {
 		if set&^limit&(1<<n) != 0 {
-			b.warn("config.json: process.capabilities.%s: %s can't be granted: it is not in %s", name, c, limitName)
+			lost = append(lost, c)
 		}
+	}
+	if len(lost) > 0 {
+		b.warn("config.json: process.capabilities.%s: %s can't be granted: not in %s", name, strings.Join(lost, ", "), limitName)
 	}
 	return set & limit
 }

@@ -52,10 +52,13 @@ var goldenFacts = map[string]func(*Facts){
 		f.Rootfs = "/var/lib/docker/overlay2/8a6b/merged"
 		f.Kinds = map[int]Kind{7: KindFile, 8: KindFile}
 	},
-	"kubernetes":          func(f *Facts) { cgroup2(f); f.Kinds = map[int]Kind{6: KindFile, 7: KindFile} },
-	"podman":              func(f *Facts) { f.Kinds = map[int]Kind{6: KindFile} },
-	"userns":              func(f *Facts) { f.Cgroup = cgroup1(false); f.Kinds = map[int]Kind{7: KindFile} },
-	"joined-user":         func(f *Facts) { f.Cgroup = cgroup1(false); f.OwnedByUser = map[string]bool{"network": true, "ipc": true} },
+	"kubernetes": func(f *Facts) { cgroup2(f); f.Kinds = map[int]Kind{6: KindFile, 7: KindFile} },
+	"podman":     func(f *Facts) { f.Kinds = map[int]Kind{6: KindFile} },
+	"userns":     func(f *Facts) { f.Cgroup = cgroup1(false); f.Kinds = map[int]Kind{7: KindFile} },
+	"joined-user": func(f *Facts) {
+		f.Cgroup = cgroup1(false)
+		f.OwnedByUser = map[string]bool{"network": true, "ipc": true}
+	},
 	"cgroup-v2-namespace": cgroup2,
 	"cgroup-v2-host":      cgroup2,
 	"no-pivot":            func(f *Facts) { f.NoPivot, f.NoNewKeyring = true, true },
