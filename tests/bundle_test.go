@@ -110,10 +110,6 @@ func terminal(s *specs.Spec) { s.Process.Terminal = true }
 // forever is a container that runs until SIGTERM (status 42).
 var forever = args("/bin/probe", "term")
 
-func env(e ...string) mod {
-	return func(s *specs.Spec) { s.Process.Env = append(s.Process.Env, e...) }
-}
-
 func user(uid, gid uint32, more ...uint32) mod {
 	return func(s *specs.Spec) { s.Process.User = specs.User{UID: uid, GID: gid, AdditionalGids: more} }
 }

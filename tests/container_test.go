@@ -71,7 +71,6 @@ func (c *container) delete(f ...string) {
 	c.w.rt(append(append([]string{"delete"}, f...), c.id)...).ok()
 }
 func (c *container) stdout() string     { c.w.Helper(); return c.w.read(c.by.outFile) }
-func (c *container) stderr() string     { c.w.Helper(); return c.w.read(c.by.errFile) }
 func (c *container) hasStatus(s string) { c.w.Helper(); c.expect(s, c.state().Status) }
 func (c *container) expect(a, b string) { c.w.Helper(); expect(c.w, "status of "+c.id, b, a) }
 func (c *container) prints(text string) {

@@ -55,6 +55,13 @@ func TestGlobalFlags(t *testing.T) {
 		call.global = append(call.global, flags...)
 		call.run().fails("nosuch")
 	}
+	// The journal and syslog may not be there: the error itself is what counts.
+	for _, log := range []string{"journald:berth", "journald:", "syslog:berth", "syslog:"} {
+		call := w.rt("state", "nosuch")
+		call.global = append(call.global, "--log", log)
+		r := call.run().fails()
+		expect(w, "lines on stderr with --log "+log+": "+r.err, len(lines(r.err)), 1)
+	}
 	// --root may also be a relative path.
 	call = w.plain("--root", "relroot", "create", "--bundle", b.dir, "x")
 	call.dir = w.dir
