@@ -59,14 +59,15 @@ var goldenFacts = map[string]func(*Facts){
 		f.Cgroup = cgroup1(false)
 		f.OwnedByUser = map[string]bool{"network": true, "ipc": true}
 	},
-	"cgroup-v2-namespace": cgroup2,
-	"cgroup-v2-host":      cgroup2,
-	"no-pivot":            func(f *Facts) { f.NoPivot, f.NoNewKeyring = true, true },
-	"propagation-shared":  func(f *Facts) { f.RootfsParent = "/bundle" },
-	"devices":             func(f *Facts) { f.Kinds = map[int]Kind{2: KindFile} },
-	"mounts":              func(f *Facts) { f.Kinds = map[int]Kind{7: KindFile} },
-	"process":             func(f *Facts) { f.PreserveFDs, f.ListenFDs, f.LoIsUp = 4, 2, true },
-	"privileged":          func(f *Facts) { f.Home = ""; cgroup2(f) },
+	"userns-joined-network": func(f *Facts) { f.Cgroup = cgroup1(false) },
+	"cgroup-v2-namespace":   cgroup2,
+	"cgroup-v2-host":        cgroup2,
+	"no-pivot":              func(f *Facts) { f.NoPivot, f.NoNewKeyring = true, true },
+	"propagation-shared":    func(f *Facts) { f.RootfsParent = "/bundle" },
+	"devices":               func(f *Facts) { f.Kinds = map[int]Kind{2: KindFile} },
+	"mounts":                func(f *Facts) { f.Kinds = map[int]Kind{7: KindFile} },
+	"process":               func(f *Facts) { f.PreserveFDs, f.ListenFDs, f.LoIsUp = 4, 2, true },
+	"privileged":            func(f *Facts) { f.Home = ""; cgroup2(f) },
 }
 
 func decodeSpec(t testing.TB, data []byte) (*specs.Spec, *specjson.Raw) {
