@@ -247,7 +247,7 @@ func (c *creation) writeRecord() error {
 		Version: record.Version, ID: c.req.ID, OCIVersion: spec.Version, Bundle: c.bundle.path, Rootfs: c.bundle.rootfs,
 		Annotations: spec.Annotations, Created: time.Now().UTC(), Creator: record.Process{Pid: os.Getpid(), Start: start},
 		CgroupPaths: c.host.group.Paths(), CgroupMade: c.willMake(), Hooks: spec.Hooks, Process: c.bundle.raw.Process,
-		StartOp: c.plan.StartOp(), OwnPID: c.plan.NewPID, MountNS: c.plan.MountNS,
+		StartHooks: c.plan.StartHooks(), OwnPID: c.plan.NewPID, MountNS: c.plan.MountNS,
 	}
 	if spec.Process != nil {
 		c.rec.Program = spec.Process.Args[0]

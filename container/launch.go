@@ -298,7 +298,7 @@ func (c *creation) serve() error {
 			return c.explain(m)
 		}
 		if err := c.sync(m); err != nil {
-			return err
+			return c.preferFailure(err)
 		}
 	}
 }

@@ -126,7 +126,7 @@ func (c *Container) explainStart(data []byte) (destroy bool, err error) {
 	if c.Record == nil {
 		return false, plan.ExplainStart(plan.Code(m.Code), "", nil, 0, f)
 	}
-	hook := int(m.Op) - c.Record.StartOp
+	hook := int(m.Op) - c.Record.StartHooks
 	var hooks = c.Record.Hooks
 	destroy = plan.Code(m.Code) == plan.RunHook
 	if destroy && hooks != nil && hook >= 0 && hook < len(hooks.StartContainer) {

@@ -108,7 +108,7 @@ func (e *encoder) op(out []byte, op *Op, alt uint32) {
 	}
 	for i := range op.Str {
 		if op.Str[i].hasNul() && e.err == nil {
-			e.err = &SpecError{op.Field, op.What + ": a string contains a NUL byte"}
+			e.err = &SpecError{op.Field, "contains a NUL byte"}
 		}
 		le.PutUint32(out[24+4*i:], e.arg(&op.Str[i]))
 	}

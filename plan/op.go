@@ -99,11 +99,13 @@ type Plan struct {
 	HasConsole, HasSeccomp                       bool
 }
 
-// StartOp is the index of the first operation after the wait for start.
-func (p *Plan) StartOp() int {
+// StartHooks is the index of the first startContainer hook, or of the end.
+func (p *Plan) StartHooks() int {
+	waited := false
 	for i := range p.Ops {
-		if p.Ops[i].Code == WaitStart {
-			return i + 1
+		waited = waited || p.Ops[i].Code == WaitStart
+		if waited && p.Ops[i].Code == RunHook {
+			return i
 		}
 	}
 	return len(p.Ops)

@@ -10,13 +10,13 @@ import (
 )
 
 // Newer system calls, and whether berth can do without: on the oldest kernel that it supports
-// (5.10) they are missing, and on nested hosts an old profile refuses them.
+// (5.14) they are missing, and on nested hosts an old profile refuses them.
 var newCalls = []struct {
 	name     string
 	number   uintptr
-	required bool // 5.10 has it, and there is no other way
+	required bool // 5.14 has it, and there is no other way
 }{
-	{"mount_setattr", unix.SYS_MOUNT_SETATTR, false},
+	{"mount_setattr", unix.SYS_MOUNT_SETATTR, true},
 	{"close_range", unix.SYS_CLOSE_RANGE, false},
 	{"faccessat2", unix.SYS_FACCESSAT2, false},
 	{"clone3", unix.SYS_CLONE3, false},

@@ -31,7 +31,7 @@ type Record struct {
 	Hooks       *specs.Hooks      `json:"hooks,omitempty"`
 	Process     json.RawMessage   `json:"process,omitempty"` // of config.json, as it stood there
 	Program     string            `json:"program,omitempty"` // process.args[0]; empty: no process
-	StartOp     int               `json:"start_op"`          // index of the first operation after the wait for start
+	StartHooks  int               `json:"start_hooks"`       // index of the first startContainer hook among the operations
 	OwnPID      bool              `json:"own_pid"`           // it has a pid namespace of its own
 	MountNS     bool              `json:"mount_ns"`          // it has a mount namespace: nothing is left on the host
 }

@@ -7,7 +7,7 @@ import (
 	"berth/specjson/scan"
 )
 
-var keysOfRecord = []string{"version", "id", "ociVersion", "bundle", "rootfs", "annotations", "created", "creator", "cgroup_paths", "cgroup_made", "hooks", "process", "program", "start_op", "own_pid", "mount_ns"}
+var keysOfRecord = []string{"version", "id", "ociVersion", "bundle", "rootfs", "annotations", "created", "creator", "cgroup_paths", "cgroup_made", "hooks", "process", "program", "start_hooks", "own_pid", "mount_ns"}
 
 // readRecord reads an object into *v.
 func readRecord(d *scan.Decoder, v *Record) {
@@ -40,8 +40,8 @@ func readRecord(d *scan.Decoder, v *Record) {
 			scan.Unmarshaler(d, &v.Process)
 		case "program":
 			scan.String(d, &v.Program)
-		case "start_op":
-			scan.Int(d, &v.StartOp)
+		case "start_hooks":
+			scan.Int(d, &v.StartHooks)
 		case "own_pid":
 			scan.Bool(d, &v.OwnPID)
 		case "mount_ns":
@@ -96,8 +96,8 @@ func appendRecord(dst []byte, v *Record) []byte {
 		dst = append(dst, `"program":`...)
 		dst = append(scan.AppendString(dst, &v.Program), ',')
 	}
-	dst = append(dst, `"start_op":`...)
-	dst = append(scan.AppendInt(dst, &v.StartOp), ',')
+	dst = append(dst, `"start_hooks":`...)
+	dst = append(scan.AppendInt(dst, &v.StartHooks), ',')
 	dst = append(dst, `"own_pid":`...)
 	dst = append(scan.AppendBool(dst, &v.OwnPID), ',')
 	dst = append(dst, `"mount_ns":`...)

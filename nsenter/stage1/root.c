@@ -12,18 +12,32 @@ static long chdir_root(long before)
 	return before < 0 ? before : sys1(__NR_chdir, "/");
 }
 
-long op_PIVOT(const struct op *o)
+static long pivot(int root, int old)
 {
-	long r = sys1(__NR_fchdir, slot_fd(o, 0));
+	struct mount_attr slave = {0, 0, MS_SLAVE, 0};
+	long r = sys1(__NR_fchdir, root);
 
 	if (r == 0)
 		r = sys2(__NR_pivot_root, ".", ".");
-	/* "." is the old root now, over the new one. Not shared: its unmount is ours alone. */
+	/* No longer shared, or the host's mounts would be unmounted with it. By descriptor: "." is
+	   the new root but for umount2, which takes what lies on top, the old one. */
 	if (r == 0)
-		r = sys5(__NR_mount, 0, ".", 0, MS_SLAVE | MS_REC, 0);
+		r = sys5(__NR_mount_setattr, old, "", AT_EMPTY_PATH | AT_RECURSIVE, &slave,
+		         sizeof slave);
 	if (r == 0)
 		r = sys2(__NR_umount2, ".", MNT_DETACH);
 	return chdir_root(r);
+}
+
+long op_PIVOT(const struct op *o)
+{
+	long old = sys4(__NR_openat, AT_FDCWD, "/", O_PATH | O_DIRECTORY | O_CLOEXEC, 0), r;
+
+	if (old < 0)
+		return old;
+	r = pivot(slot_fd(o, 0), (int)old);
+	close_fd((int)old);
+	return r;
 }
 
 long op_MOVE_ROOT(const struct op *o)
