@@ -282,6 +282,39 @@ func TestBrokenContainers(t *testing.T) {
 	w.must(os.Remove(filepath.Join(w.root, "bad name")))
 }
 
+// What this host can't apply is an error, never passed over.
+func TestWhatTheHostLacks(t *testing.T) {
+	w := newWorld(t)
+	lacks := map[string]mod{
+		"a controller's file": resources(func(r *specs.LinuxResources) {
+			r.HugepageLimits = []specs.LinuxHugepageLimit{{Pagesize: "3MB", Limit: 1 << 20}}
+		}),
+		"device": func(s *specs.Spec) {
+			s.Mounts = append(s.Mounts, specs.Mount{Destination: "/mnt", Type: "ext4", Source: "/dev/nosuch"})
+		},
+		"binding": mount("bind", "/proc/self/nosuch", "/mnt", "bind"),
+	}
+	if _, err := os.Stat("/sys/kernel/security/apparmor/profiles"); err != nil {
+		lacks["AppArmor"] = func(s *specs.Spec) { s.Process.ApparmorProfile = "docker-default" }
+	}
+	if _, err := os.Stat("/sys/fs/selinux/enforce"); err != nil {
+		lacks["SELinux"] = func(s *specs.Spec) { s.Process.SelinuxLabel = "system_u:system_r:container_t:s0" }
+	}
+	if _, err := os.Stat("/sys/fs/cgroup/net_cls"); err != nil {
+		class := uint32(0x100001)
+		lacks["net_cls"] = resources(func(r *specs.LinuxResources) { r.Network = &specs.LinuxNetwork{ClassID: &class} })
+	}
+	for name, m := range lacks {
+		c, r := w.tryCreate(w.bundle(forever, m))
+		if r.code == 0 {
+			t.Errorf("%s: accepted", name)
+			c.delete("--force")
+			continue
+		}
+		r.fails()
+	}
+}
+
 // Fields that are not built yet say so in one form.
 func TestNotSupportedYet(t *testing.T) {
 	w := newWorld(t)

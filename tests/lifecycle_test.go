@@ -144,10 +144,11 @@ func TestKillStates(t *testing.T) {
 		w.rt("kill", c.id, "--", s).run().fails()
 		c.hasStatus("running")
 	}
-	w.rt("kill", c.id).ok() // SIGTERM is the default
+	w.rt("kill", c.id, "0").ok() // asks whether it is there
+	w.rt("kill", c.id).ok()      // SIGTERM is the default
 	c.prints("got 15")
 	c.becomes("stopped")
-	for _, s := range []string{"TERM", "KILL", "USR1"} {
+	for _, s := range []string{"TERM", "KILL", "USR1", "0"} {
 		w.rt("kill", c.id, s).run().fails("container not running")
 	}
 	w.rt("kill", "--all", c.id, "KILL").run()
