@@ -110,7 +110,6 @@ func (c *creation) prepare() (err error) {
 	if c.facts, c.host, err = resolve(c.req.ID, c.bundle, &c.req.Options); err != nil {
 		return err
 	}
-	c.facts.LoIsUp = c.early != nil
 	if c.plan, err = plan.Build(c.bundle.spec, c.facts); err != nil {
 		return err
 	}
@@ -131,7 +130,7 @@ func (c *creation) prepare() (err error) {
 // startEarly begins to make the network namespace, with those that can go with it, beside
 // all that comes before the clone.
 func (c *creation) startEarly() {
-	if flags := plan.EarlyNamespaces(c.bundle.spec); flags&unix.CLONE_NEWNET != 0 {
+	if flags := plan.EarlyNamespaces(c.bundle.spec); flags != 0 {
 		c.early = nsenter.StartEarly(uintptr(flags))
 	}
 }

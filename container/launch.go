@@ -141,7 +141,7 @@ func (c *creation) clone() error {
 	err := c.start(c.cgroupFD)
 	var refused *nsenter.CgroupRefusedError
 	if errors.As(err, &refused) {
-		c.facts.IntoCgroup, c.facts.LoIsUp, c.early = false, false, nil
+		c.facts.IntoCgroup, c.facts.Early, c.early = false, 0, nil
 		if c.plan, err = plan.Build(c.bundle.spec, c.facts); err != nil {
 			return err
 		}

@@ -40,6 +40,7 @@ func resolve(id string, b *bundle, o *Options) (*plan.Facts, *host, error) {
 	if unix.Prlimit(0, unix.RLIMIT_NOFILE, nil, &nofile) == nil {
 		f.NofileHard = nofile.Max
 	}
+	f.Early = plan.EarlyNamespaces(b.spec)
 	f.Kinds = sourceKinds(b)
 	if p := b.spec.Process; p != nil && !hasHome(p.Env) {
 		f.Home = home(b, p.User.UID)

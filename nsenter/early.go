@@ -3,7 +3,6 @@ package nsenter
 import (
 	"os"
 	"runtime"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -21,14 +20,11 @@ type Early struct {
 	closed bool
 }
 
-// earlyFlags are the namespaces that one thread of several may unshare (unshare(2)) without
-// changing what its child would be.
-const earlyFlags = syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS | syscall.CLONE_NEWNS
-
-// StartEarly begins to make those of the namespaces of flags (CLONE_NEW*) that can be made so.
-// In a new network namespace it brings up lo. Close ends the thread of one that is not used.
+// StartEarly begins to make the namespaces of flags: CLONE_NEWNET, NEWIPC, NEWUTS or NEWNS, which
+// one thread of several may unshare(2) without changing what its child would be. In a new network
+// namespace it brings up lo. Close ends the thread of one that is not used.
 func StartEarly(flags uintptr) *Early {
-	e := &Early{flags: flags & earlyFlags, ready: make(chan error, 1), work: make(chan func())}
+	e := &Early{flags: flags, ready: make(chan error, 1), work: make(chan func())}
 	go e.thread()
 	return e
 }
@@ -69,7 +65,7 @@ func (e *Early) enter() error {
 	if err := unix.Unshare(int(e.flags)); err != nil {
 		return &Error{"unshare", err}
 	}
-	if e.flags&syscall.CLONE_NEWNET != 0 {
+	if e.flags&unix.CLONE_NEWNET != 0 {
 		return loUp()
 	}
 	return nil

@@ -191,9 +191,13 @@ func (b *builder) namespaces() {
 	}
 }
 
-// EarlyNamespaces are the new namespaces (CLONE_NEW*) of a specification, if the first process
-// is born in all of them; 0 if a user namespace, which has to come first and own the others,
-// or an intermediate process is between.
+// early are the namespaces that one thread of several may unshare(2) for the child it clones.
+const early = newNet | newIPC | newUTS | newNS
+
+// EarlyNamespaces are the new namespaces (CLONE_NEW*) of a specification that are worth making
+// beside all that comes before the clone: with a network namespace, which takes the kernel
+// longest, those that can go with it. None if a user namespace has to come first and own the
+// others, or an intermediate process is between.
 func EarlyNamespaces(spec *specs.Spec) (flags uint64) {
 	if spec.Linux == nil {
 		return 0
@@ -202,7 +206,10 @@ func EarlyNamespaces(spec *specs.Spec) (flags uint64) {
 		if ns.Type == specs.UserNamespace || ns.Path != "" {
 			return 0
 		}
-		flags |= namespaceFlags[ns.Type]
+		flags |= namespaceFlags[ns.Type] & early
+	}
+	if flags&newNet == 0 {
+		return 0
 	}
 	return flags
 }

@@ -27,7 +27,8 @@ func (b *builder) begin() {
 	others := len(b.joined) > 0 && !(len(b.joined) == 1 && cgroup)
 	b.p.Intermediate = pid || user || b.fresh&newUser != 0 && others
 	if !b.p.Intermediate {
-		b.p.Cloneflags = b.fresh
+		b.p.Early = b.f.Early & b.fresh
+		b.p.Cloneflags = b.fresh &^ b.p.Early
 		if !b.f.IntoCgroup {
 			b.p.Cloneflags &^= newCgroup
 		}
@@ -101,7 +102,7 @@ func (b *builder) session() {
 		b.add(Op{Code: Keyring, Str: [3]Arg{str("_ses." + b.f.ID)}, Num: [4]uint64{keyringPermissions},
 			Skip: true, AltOn: OnENOSYS | OnEPERM | OnEACCES, What: "join a new session keyring"})
 	}
-	if b.fresh&newNet != 0 && !b.f.LoIsUp {
+	if b.fresh&newNet != 0 && b.p.Early&newNet == 0 {
 		b.add(Op{Code: LoUp, What: "bring up interface lo"}) // before any hook
 	}
 }

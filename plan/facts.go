@@ -20,10 +20,12 @@ type Facts struct {
 	OwnedByUser map[string]bool
 	Privileged  bool   // root in the initial sense: may open any path, join and map anything
 	Seccomp     bool   // linux.seccomp is there (package specjson leaves it undecoded)
-	LoIsUp      bool   // stage0 has brought up lo in the new network namespace already
 	NofileHard  uint64 // the caller's hard RLIMIT_NOFILE
 	Caps        uint64 // capabilities that can be granted (bit = capability)
 	Cgroup      CgroupFacts
+	// Early are new namespaces (CLONE_NEW*) that a thread of stage0 is already in when it clones
+	// the first process; of a network namespace lo is up.
+	Early uint64
 	// IntoCgroup: the first process is cloned straight into its only cgroup (v2), so that its
 	// cgroup namespace can be made by the clone too.
 	IntoCgroup bool

@@ -66,7 +66,7 @@ var goldenFacts = map[string]func(*Facts){
 	"propagation-shared":    func(f *Facts) { f.RootfsParent = "/bundle" },
 	"devices":               func(f *Facts) { f.Kinds = map[int]Kind{2: KindFile} },
 	"mounts":                func(f *Facts) { f.Kinds = map[int]Kind{7: KindFile} },
-	"process":               func(f *Facts) { f.PreserveFDs, f.ListenFDs, f.LoIsUp = 4, 2, true },
+	"process":               func(f *Facts) { f.PreserveFDs, f.ListenFDs = 4, 2 },
 	"privileged":            func(f *Facts) { f.Home = ""; cgroup2(f) },
 }
 

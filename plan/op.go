@@ -80,6 +80,7 @@ type Plan struct {
 	Ops        []Op
 	Pass       []Pass
 	Slots      int    // local slots
+	Early      uint64 // namespaces (CLONE_NEW*) that the cloning thread is in before the clone
 	Cloneflags uint64 // namespaces made by the first clone
 	// Intermediate: the cloned process is not the container's init; it ends after the Clone
 	// operation, whose child reports itself at SyncPID.

@@ -10,6 +10,9 @@ import (
 // s: opened by stage1), operands, the alternative, and what it is for.
 func (p *Plan) String() string {
 	var w strings.Builder
+	if p.Early != 0 {
+		fmt.Fprintf(&w, "beforehand, on a thread of its own: %s\n", namespaceList(p.Early))
+	}
 	if p.Cloneflags != 0 {
 		fmt.Fprintf(&w, "clone with %s\n", namespaceList(p.Cloneflags))
 	}
