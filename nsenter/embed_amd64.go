@@ -5,4 +5,4 @@ import _ "embed"
 // Built by make (nsenter/build.mk); a plain `go build` before make fails on this line.
 //
 //go:embed run-make-first/stage1-amd64
-var image []byte
+var image string

@@ -51,9 +51,6 @@ type CgroupRefusedError struct{ Err syscall.Errno }
 func (e *CgroupRefusedError) Error() string { return "clone stage1 into its cgroup: " + e.Err.Error() }
 func (e *CgroupRefusedError) Unwrap() error { return e.Err }
 
-// ErrNoProc: stage1 is executed through /proc/self/fd.
-var ErrNoProc = errors.New("/proc is not mounted: stage1 is executed from /proc/self/fd")
-
 // Process is a running stage1.
 type Process struct {
 	Pid   int // of the process that was cloned; it may be an intermediate one
