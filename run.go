@@ -47,7 +47,7 @@ func runRun(c *cli.Context) error {
 		if err := fg.begin(!c.Bool("no-subreaper")); err != nil {
 			return err
 		}
-		req.Launched = func() { go signal.Notify(fg.signals, forwarded...) }
+		req.Launched, req.Ready = fg.catch, func() { <-fg.caught }
 	}
 	created, err := container.Store{Root: g.Root}.Create(req)
 	if err != nil {
@@ -76,12 +76,13 @@ type foreground struct {
 	keep    bool
 	warn    func(string)
 	signals chan os.Signal
+	caught  chan struct{} // closed when the signals of forwarded are caught
 	proxy   *tty.Proxy
 }
 
 // begin becomes the parent of what the container's init leaves behind.
 func (f *foreground) begin(subreaper bool) error {
-	f.signals = make(chan os.Signal, 64)
+	f.signals, f.caught = make(chan os.Signal, 64), make(chan struct{})
 	if !subreaper {
 		return nil
 	}
@@ -89,6 +90,15 @@ func (f *foreground) begin(subreaper bool) error {
 		return errors.New("become a subreaper: " + err.Error())
 	}
 	return nil
+}
+
+// catch begins to catch signals, beside stage1's work. Until it is done, one that ends this
+// process ends the create with it; the container does not get as far as created before.
+func (f *foreground) catch() {
+	go func() {
+		signal.Notify(f.signals, forwarded...)
+		close(f.caught)
+	}()
 }
 
 // forwarded are the signals that people and managers send. To catch a signal costs the Go

@@ -25,6 +25,8 @@ type Request struct {
 	KeepTerminal bool
 	// Launched, if not nil, is called when stage1 is on its way, for what can go on beside it.
 	Launched func()
+	// Ready, if not nil, is waited for before the container can become created.
+	Ready func()
 	// Warn is told what went wrong without stopping the create.
 	Warn func(msg string)
 	// Debug, if not nil, is told what create does.

@@ -266,6 +266,9 @@ func (c *creation) grantFinal() error {
 	if err := c.dir.write(stateFile, runcstate.Append(make([]byte, 0, len(config)+8<<10), c.stateInput(config))); err != nil {
 		return err
 	}
+	if c.req.Ready != nil {
+		c.req.Ready()
+	}
 	return c.proc.Grant(plan.SyncFinal, filter)
 }
 
