@@ -1,7 +1,6 @@
 package container
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -29,7 +28,7 @@ var KernelNeeds = []KernelNeed{
 	{"close_range CLOSE_RANGE_CLOEXEC", "5.11", "fcntl on each descriptor (ENOSYS, EPERM)"},
 	{"fsopen of proc", "5.2", "a clone of /proc (ENOSYS, EPERM, EACCES)"},
 	{"open_tree of a detached mount", "6.15", "the first masked path takes the mount itself"},
-	{"faccessat2", "5.8", "faccessat (ENOSYS)"},
+	{"faccessat2", "5.8", "faccessat (ENOSYS, EPERM)"},
 	{"cgroup.kill", "5.14", "signals until the cgroup is empty"},
 }
 
@@ -83,7 +82,3 @@ func majorMinor(release string) (v [2]int, ok bool) {
 	return v, true
 }
 
-// String is one row for people.
-func (n KernelNeed) String() string {
-	return fmt.Sprintf("%s (%s): else %s", n.Feature, n.Since, n.Instead)
-}

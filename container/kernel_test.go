@@ -1,6 +1,10 @@
 package container
 
-import "testing"
+import (
+	"os"
+	"strings"
+	"testing"
+)
 
 func TestCheckRelease(t *testing.T) {
 	for release, ok := range map[string]bool{
@@ -10,5 +14,21 @@ func TestCheckRelease(t *testing.T) {
 		if err := checkRelease(release); (err == nil) != ok {
 			t.Errorf("%s: %v", release, err)
 		}
+	}
+}
+
+func TestKernelDocument(t *testing.T) {
+	text, err := os.ReadFile("../docs/kernel.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range KernelNeeds {
+		row := "| " + n.Feature + " | " + n.Since + " | " + n.Instead + " |\n"
+		if !strings.Contains(string(text), row) {
+			t.Errorf("docs/kernel.md lacks the row %q", row)
+		}
+	}
+	if rows := strings.Count(string(text), "\n| ") - 1; rows != len(KernelNeeds) {
+		t.Errorf("docs/kernel.md has %d rows, the table %d", rows, len(KernelNeeds))
 	}
 }
