@@ -54,7 +54,9 @@ func (b *builder) pivot() {
 		b.add(Op{Code: Chroot, Slot: [2]Slot{b.root}, What: "chroot to rootfs"})
 		return
 	case b.f.NoPivot:
-		b.leaveHostProc()
+		if b.fresh&newNS != 0 {
+			b.leaveHostProc()
+		}
 		b.add(Op{Code: MoveRoot, Slot: [2]Slot{b.root}, What: "move rootfs over /"})
 	default:
 		b.add(Op{Code: Pivot, Slot: [2]Slot{b.root}, What: "pivot_root to rootfs"})

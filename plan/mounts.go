@@ -37,6 +37,11 @@ func (b *builder) rootfs() {
 			What: "open rootfs " + b.f.Rootfs, Field: "root.path"})
 		return
 	}
+	if b.sharedRoot() && b.f.NoPivot {
+		// The move over "/" would show on the host, and what is unmounted be unmounted there.
+		b.fail("linux.rootfsPropagation", "%q can't go with --no-pivot", b.linux().RootfsPropagation)
+		return
+	}
 	prop := attrChange{propagation: msSlave, recursive: true}
 	if b.sharedRoot() {
 		prop = attrChange{propagation: msShared}
