@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"slices"
 
 	"github.com/opencontainers/runtime-spec/specs-go"
 	"github.com/opencontainers/runtime-spec/specs-go/features"
@@ -51,9 +50,9 @@ func knownFeatures() *features.Features {
 		OCIVersionMin: "1.0.0",
 		OCIVersionMax: specs.Version,
 		Hooks:         []string{"prestart", "createRuntime", "createContainer", "startContainer", "poststart", "poststop"},
-		MountOptions:  knownMountOptions(),
+		MountOptions:  plan.MountOptions(),
 		Linux: &features.Linux{
-			Namespaces:      []string{"cgroup", "ipc", "mount", "network", "pid", "user", "uts"},
+			Namespaces:      plan.Namespaces(),
 			Capabilities:    plan.CapabilityNames,
 			Cgroup:          &features.Cgroup{V1: &yes, V2: &yes, Systemd: &no, SystemdUser: &no, Rdma: &yes},
 			Apparmor:        &features.Apparmor{Enabled: &no},
@@ -66,17 +65,4 @@ func knownFeatures() *features.Features {
 			"io.github.seccomp.libseccomp.version": seccomp.Version(),
 		},
 	}
-}
-
-// knownMountOptions are the options that berth itself acts on. Others go to the file system.
-func knownMountOptions() []string {
-	list := []string{"bind", "rbind", "defaults",
-		"private", "rprivate", "shared", "rshared", "slave", "rslave", "unbindable", "runbindable",
-		"async", "sync", "dirsync", "lazytime", "nolazytime", "mand", "nomand", "silent", "loud", "iversion", "noiversion"}
-	for _, attr := range []string{"ro", "rw", "suid", "nosuid", "dev", "nodev", "exec", "noexec", "atime", "noatime",
-		"relatime", "norelatime", "strictatime", "nostrictatime", "diratime", "nodiratime", "symfollow", "nosymfollow"} {
-		list = append(list, attr, "r"+attr)
-	}
-	slices.Sort(list)
-	return list
 }

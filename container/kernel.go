@@ -81,4 +81,3 @@ func majorMinor(release string) (v [2]int, ok bool) {
 	}
 	return v, true
 }
-
