@@ -2,6 +2,7 @@ package plan
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,6 +48,7 @@ func cgroup2(f *Facts) {
 
 // goldenFacts are the facts of testdata/NAME.json where the usual ones don't do.
 var goldenFacts = map[string]func(*Facts){
+	"runc-default": func(f *Facts) { f.Early = newNet | newIPC | newUTS | newNS },
 	"docker": func(f *Facts) {
 		cgroup2(f)
 		f.Rootfs = "/var/lib/docker/overlay2/8a6b/merged"
@@ -153,4 +155,24 @@ func firstDifference(got, want string) string {
 		}
 	}
 	return "is shorter than it was"
+}
+
+// TestDocs: docs/plan-format.md explains a line that a plan really has, and every meeting point.
+func TestDocs(t *testing.T) {
+	doc, err := os.ReadFile("../docs/plan-format.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(doc)
+	_, line, _ := strings.Cut(text, "One line is one operation:\n\n")
+	line, _, _ = strings.Cut(strings.TrimSpace(line), "\n")
+	_, what, ok := strings.Cut(line, " ") // its index may change
+	if !ok || !strings.Contains(goldenPlan(t, "runc-default").String(), " "+what+"\n") {
+		t.Errorf("no plan has the line %q of the page", line)
+	}
+	for id := SyncMaps; id <= SyncStartState; id++ {
+		if !strings.Contains(text, fmt.Sprintf("(%d)", id)) {
+			t.Errorf("meeting point %d is not on the page", id)
+		}
+	}
 }
