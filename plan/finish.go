@@ -57,7 +57,11 @@ func (b *builder) pivot() {
 		if b.fresh&newNS != 0 {
 			b.leaveHostProc()
 		}
-		b.add(Op{Code: MoveRoot, Slot: [2]Slot{b.root}, What: "move rootfs over /"})
+		if b.coversRoot() {
+			b.add(Op{Code: Chroot, Slot: [2]Slot{b.root}, What: "chroot to rootfs"})
+		} else {
+			b.add(Op{Code: MoveRoot, Slot: [2]Slot{b.root}, What: "move rootfs over /"})
+		}
 	default:
 		b.add(Op{Code: Pivot, Slot: [2]Slot{b.root}, What: "pivot_root to rootfs"})
 	}

@@ -62,6 +62,7 @@ var goldenFacts = map[string]func(*Facts){
 		f.OwnedByUser = map[string]bool{"network": true, "ipc": true}
 	},
 	"userns-joined-network": func(f *Facts) { f.Cgroup = cgroup1(false) },
+	"userns-no-pivot":       func(f *Facts) { f.Cgroup, f.NoPivot = cgroup1(false), true },
 	"cgroup-v2-namespace":   cgroup2,
 	"cgroup-v2-host":        cgroup2,
 	"no-pivot":              func(f *Facts) { f.NoPivot, f.NoNewKeyring = true, true },

@@ -51,8 +51,11 @@ func (b *builder) rootfs() {
 		b.setattrPath(b.f.RootfsParent, attrChange{propagation: msPrivate}, "make the mount that holds rootfs private")
 	}
 	b.root = b.openTree(b.local(), b.f.Rootfs, true, what, "root.path")
-	target := b.local()
-	b.add(Op{Code: OpenPath, Slot: [2]Slot{NoSlot, target}, Str: [3]Arg{str(b.f.Rootfs)}, What: what, Field: "root.path",
+	target, at := b.local(), b.f.Rootfs
+	if b.coversRoot() {
+		at = "/"
+	}
+	b.add(Op{Code: OpenPath, Slot: [2]Slot{NoSlot, target}, Str: [3]Arg{str(at)}, What: what, Field: "root.path",
 		Alt:   &Op{Code: OpenPath, Slot: [2]Slot{NoSlot, target}, Str: [3]Arg{str("/")}, What: what, Field: "root.path"},
 		AltOn: OnEACCES})
 	if !b.sharedRoot() && !b.f.NoPivot {
@@ -62,6 +65,10 @@ func (b *builder) rootfs() {
 	}
 	b.add(Op{Code: MoveMount, Slot: [2]Slot{b.root, target}, What: what, Field: "root.path"})
 }
+
+// coversRoot: without pivot_root the rootfs ends over "/". From its own path it is moved there;
+// where that may not be searched it is put there, and can't be moved onto itself.
+func (b *builder) coversRoot() bool { return b.f.NoPivot && b.userns() }
 
 func (b *builder) setattrPath(p string, c attrChange, what string) {
 	op := setattrOp(NoSlot, c, what, "linux.rootfsPropagation")
