@@ -37,7 +37,7 @@ type builder struct {
 	joined map[uint64]Slot  // namespaces by path
 	paths  map[uint64]nsRef // the same, as the config has them
 
-	root, proc, fifo, devnull Slot
+	root, proc, fifo Slot
 	// Taken again for each mount and its target, so that a config with many needs few descriptors.
 	mountSlot, targetSlot Slot
 	later                 []laterReadonly

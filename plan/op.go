@@ -43,12 +43,6 @@ type Arg struct {
 func str(s string) Arg      { return Arg{Kind: 's', Text: s} }
 func blob(s string) Arg     { return Arg{Kind: 'b', Text: s} }
 func vector(l []string) Arg { return Arg{Kind: 'v', List: l} }
-func maybe(s string) (a Arg) {
-	if s != "" {
-		a = str(s)
-	}
-	return a
-}
 
 // PassKind says how stage0 opens a descriptor that it passes to stage1.
 type PassKind uint8
