@@ -15,6 +15,7 @@ import (
 // globals is what the flags before the verb say. It is filled before a verb's action runs.
 type globals struct {
 	Root          string // absolute directory of all containers' state
+	managerFlag   string // how the manager was asked for
 	CgroupManager string // managerFS, managerSystemd or managerDisabled
 	Rootless      *bool  // nil: decided by the runtime
 	Compat        bool   // called as runc: what berth does otherwise is done as runc does it
@@ -206,9 +207,9 @@ func (g *globals) fill(c *cli.Context) error {
 	case m != managerFS && m != managerSystemd && m != managerDisabled:
 		return usageError{fmt.Sprintf("--cgroup-manager: unknown manager %q: want cgroupfs, systemd or disabled", m), ""}
 	case c.Bool("systemd-cgroup"):
-		g.CgroupManager = managerSystemd
+		g.CgroupManager, g.managerFlag = managerSystemd, "--systemd-cgroup"
 	default:
-		g.CgroupManager = m
+		g.CgroupManager, g.managerFlag = m, "--cgroup-manager "+m
 	}
 	return nil
 }
@@ -244,10 +245,13 @@ func (g *globals) fillRootless(s string) error {
 // flags on every call, and on the others these have no meaning.
 func (g *globals) makesContainers() error {
 	if g.CgroupManager == managerSystemd {
-		return unsupported("--systemd-cgroup")
+		return unsupported(g.managerFlag)
 	}
 	if g.Rootless != nil && *g.Rootless {
 		return unsupported("--rootless=true")
+	}
+	if os.Geteuid() != 0 {
+		return unsupported("rootless containers (berth needs root)")
 	}
 	return nil
 }
@@ -288,8 +292,14 @@ func noVerb(c *cli.Context) error {
 	if c.NArg() == 0 || c.Args().First() == "help" {
 		return help(c)
 	}
+	if slices.Contains(laterVerbs, c.Args().First()) {
+		return unsupported(c.Args().First())
+	}
 	return usageError{fmt.Sprintf("unknown command %q", c.Args().First()), ""}
 }
+
+// laterVerbs are runc's commands that berth does not have yet.
+var laterVerbs = []string{"checkpoint", "events", "exec", "pause", "ps", "restore", "resume", "update"}
 
 func help(c *cli.Context) error {
 	if verb := c.Args().Get(1); verb != "" {

@@ -353,7 +353,7 @@ func TestNotSupportedYet(t *testing.T) {
 		"--rootless auto":                   "",
 		"--cgroup-manager disabled":         "",
 		"--systemd-cgroup":                  "not supported yet: --systemd-cgroup",
-		"--cgroup-manager systemd":          "not supported yet: --systemd-cgroup",
+		"--cgroup-manager systemd":          "not supported yet: --cgroup-manager systemd",
 		"--rootless=true":                   "not supported yet: --rootless=true",
 		"--cgroup-manager cgroupfs --debug": "",
 	} {

@@ -85,6 +85,33 @@ func (g *Group) freeze(bound time.Duration) error {
 	}
 }
 
+// ThawAll lets the tasks go on that are in cgroups below, too: a container may have frozen
+// itself there. What can't be thawed is left as it is.
+func (g *Group) ThawAll() {
+	if d := g.freezer(); d != nil {
+		_ = g.Thaw()
+		thawBelow(d.path, g.v2, 0)
+	}
+}
+
+// maxDepth is how deep a container's own cgroups are followed.
+const maxDepth = 64
+
+func thawBelow(path string, v2 bool, depth int) {
+	children, err := subgroups(path)
+	if err != nil || depth == maxDepth {
+		return
+	}
+	file, value := "/freezer.state", "THAWED"
+	if v2 {
+		file, value = "/cgroup.freeze", "0"
+	}
+	for _, c := range children {
+		_ = writeAt(atFDCWD, c+file, value)
+		thawBelow(c, v2, depth+1)
+	}
+}
+
 // Thaw lets the tasks go on.
 func (g *Group) Thaw() error {
 	d := g.freezer()

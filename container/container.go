@@ -6,6 +6,7 @@ package container
 import (
 	"errors"
 	"os"
+	"strings"
 	"time"
 
 	"berth/cgroup"
@@ -50,26 +51,40 @@ func (c *Container) Unlock() { c.dir.unlock() }
 
 // load reads what the files say and asks the kernel whether the process lives.
 func (c *Container) load() error {
-	c.Record, c.State, c.Process = nil, nil, record.Process{}
 	busy := c.dir.locked()
-	data, err := c.dir.read(recordFile)
-	if err == nil && data != nil {
-		c.Record, err = record.Parse(data)
-	}
-	if err != nil {
-		return &BrokenError{c.ID, err}
-	}
-	if data, err = c.dir.read(stateFile); err == nil && data != nil {
-		c.State, err = runcstate.Parse(data)
-	}
-	if err == nil && c.State != nil && (c.State.InitProcessPid <= 0 || c.State.ID != c.ID) {
-		err = errors.New(stateFile + ": is not the state of this container")
-	}
-	if err != nil {
+	if err := c.loadParts(); err != nil {
 		return &BrokenError{c.ID, err}
 	}
 	c.Status = c.status(busy)
 	return nil
+}
+
+// loadParts reads each file that can be read, and returns the first error.
+func (c *Container) loadParts() error {
+	c.Record, c.State, c.Process, c.group = nil, nil, record.Process{}, nil
+	data, first := c.dir.read(recordFile)
+	if first == nil && data != nil {
+		if c.Record, first = record.Parse(data); first != nil {
+			c.Record = nil
+		}
+	}
+	data, err := c.dir.read(stateFile)
+	if err == nil && data != nil {
+		c.State, err = runcstate.Parse(data)
+		if err == nil && (c.State.InitProcessPid <= 0 || c.State.ID != c.ID) {
+			err = errors.New(stateFile + ": is not the state of this container")
+		}
+		if err != nil {
+			c.State = nil
+		}
+	}
+	if c.State != nil {
+		c.Process = record.Process{Pid: c.State.InitProcessPid, Start: c.State.InitProcessStartTime}
+	}
+	if first == nil {
+		first = err
+	}
+	return first
 }
 
 // status derives the status from facts: the lock, the process, the fifo, the freezer.
@@ -80,7 +95,6 @@ func (c *Container) status(busy bool) Status {
 		}
 		return StatusStopped
 	}
-	c.Process = record.Process{Pid: c.State.InitProcessPid, Start: c.State.InitProcessStartTime}
 	if !alive(c.Process) {
 		c.Process = record.Process{}
 		return StatusStopped
@@ -101,13 +115,9 @@ func (c *Container) waits() bool {
 	if c.Record == nil {
 		return true // runc's contract
 	}
-	fd, err := unix.Open("/proc/"+itoa(c.Process.Pid)+"/comm", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return true
-	}
-	defer unix.Close(fd)
-	comm, err := readAll(fd, 64)
-	return err != nil || string(comm) == nsenter.Name+"\n"
+	exe, err := os.Readlink("/proc/" + itoa(c.Process.Pid) + "/exe")
+	// A memfd, or where the host forbids those a file without a name.
+	return err != nil || strings.HasPrefix(exe, "/memfd:"+nsenter.Name) || strings.Contains(exe, "/#")
 }
 
 // inClaim: a directory without a record may be one that is being made at this moment, before

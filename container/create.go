@@ -253,6 +253,11 @@ func (c *creation) writeRecord() error {
 	if spec.Process != nil {
 		c.rec.Program = spec.Process.Args[0]
 	}
+	if !c.rec.MountNS {
+		if c.rec.MountsBefore, err = mountsBelow(c.bundle.rootfs); err != nil {
+			return err
+		}
+	}
 	return c.dir.write(recordFile, c.rec.Append(make([]byte, 0, 4096)))
 }
 
@@ -311,7 +316,7 @@ func (c *creation) abort(cause error) error {
 		c.undoCgroup()
 	}
 	if !c.plan.MountNS && c.proc != nil {
-		if err := unmountBelow(c.bundle.rootfs); err != nil {
+		if err := unmountBelow(c.bundle.rootfs, c.rec.MountsBefore); err != nil {
 			c.req.Warn(err.Error())
 		}
 	}
@@ -337,7 +342,7 @@ func (c *creation) takeCgroupResult() error {
 // undoCgroup removes the cgroups that were made. What is in a cgroup that could not be had
 // is somebody else's.
 func (c *creation) undoCgroup() {
-	if c.cgroupErr == nil && c.init.Pid > 0 && !c.host.group.RemoveEmpty() {
+	if c.cgroupErr == nil && c.init.Pid > 0 && !c.rec.OwnPID {
 		if err := c.host.group.Kill(unix.SIGKILL); err != nil {
 			c.req.Warn(err.Error())
 		}
@@ -348,10 +353,16 @@ func (c *creation) undoCgroup() {
 // killInit ends stage1 and reaps it, so that nothing of it is left.
 func (c *creation) killInit() {
 	if c.initFD >= 0 {
-		unix.PidfdSendSignal(c.initFD, unix.SIGKILL, nil, 0)
+		kill(c.initFD, c.init.Pid)
 	}
 	if c.proc.Pidfd >= 0 {
-		unix.PidfdSendSignal(c.proc.Pidfd, unix.SIGKILL, nil, 0)
+		kill(c.proc.Pidfd, c.proc.Pid)
+	}
+	for _, fd := range []int{c.initFD, c.proc.Pidfd} {
+		if fd >= 0 && !waitKilled(fd, c.host.group) {
+			c.req.Warn("the container's init did not end")
+			return
+		}
 	}
 	reap(c.proc.Pid)
 	if c.init.Pid > 0 && c.init.Pid != c.proc.Pid {

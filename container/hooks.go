@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -94,6 +96,9 @@ func runHooks(kind string, list []specs.Hook, state []byte, dir string) error {
 // runHook runs one hook: the state on its standard input, its output kept for the error,
 // exactly the environment of the config, killed with its process group after its timeout.
 func runHook(kind string, i int, h *specs.Hook, state []byte, dir string) error {
+	// The hook ends with the thread that started it: with berth, if that is killed.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	fail := func(reason, output string) error {
 		return &plan.HookError{What: fmt.Sprintf("run %s hook #%d %s", kind, i, h.Path),
 			Field: fmt.Sprintf("hooks.%s[%d]", kind, i), Reason: reason, Output: output}
@@ -108,15 +113,24 @@ func runHook(kind string, i int, h *specs.Hook, state []byte, dir string) error 
 	}()
 	output := make(chan string, 1)
 	go func() { output <- readOutput(out) }()
-	timedOut := false
+	var timedOut atomic.Bool
 	if h.Timeout != nil {
-		t := time.AfterFunc(time.Duration(*h.Timeout)*time.Second, func() {
-			timedOut = true
+		t := time.AfterFunc(plan.HookTimeout(*h.Timeout), func() {
+			timedOut.Store(true)
 			syscall.Kill(-p.Pid, syscall.SIGKILL)
 		})
 		defer t.Stop()
+		st, err := p.Wait()
+		t.Stop()
+		return hookEnd(h, st, err, timedOut.Load(), out, output, fail)
 	}
 	st, err := p.Wait()
+	return hookEnd(h, st, err, false, out, output, fail)
+}
+
+// hookEnd turns the end of a hook into its error.
+func hookEnd(h *specs.Hook, st *os.ProcessState, err error, timedOut bool, out *os.File, output <-chan string,
+	fail func(reason, output string) error) error {
 	// What the hook has started may hold the pipe open for as long as it likes.
 	out.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
 	text := <-output
@@ -126,7 +140,7 @@ func runHook(kind string, i int, h *specs.Hook, state []byte, dir string) error 
 		return fail(err.Error(), text)
 	case st.Success():
 		return nil
-	case h.Timeout != nil && timedOut:
+	case timedOut:
 		return fail(fmt.Sprintf("timed out after %d s", *h.Timeout), text)
 	}
 	return fail(plan.WaitReason(st.Sys().(syscall.WaitStatus)), text)
@@ -157,7 +171,7 @@ func startHook(h *specs.Hook, dir string) (p *os.Process, in, out *os.File, err 
 		dir = "/"
 	}
 	p, err = os.StartProcess(h.Path, args, &os.ProcAttr{Dir: dir, Env: env,
-		Files: []*os.File{inR, outW, outW}, Sys: &syscall.SysProcAttr{Setpgid: true}})
+		Files: []*os.File{inR, outW, outW}, Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}})
 	if err != nil {
 		in.Close()
 		out.Close()

@@ -21,8 +21,9 @@ func (c *creation) launch() error {
 		return err
 	}
 	c.debugf("stage1 is process %d", c.proc.Pid)
-	if c.req.Launched != nil {
-		c.req.Launched()
+	if c.req.Launched != nil && !c.plan.HasRuntimeHooks && !c.plan.HasStateSync {
+		c.req.Launched() // hooks may hang: until they have run, signals end berth as ever
+		c.req.Launched = nil
 	}
 	if !c.plan.Intermediate {
 		c.init, c.initFD = record.Process{Pid: c.proc.Pid}, c.proc.Pidfd
@@ -138,9 +139,11 @@ func (c *creation) clone() error {
 	var refused *nsenter.CgroupRefusedError
 	if errors.As(err, &refused) {
 		c.facts.IntoCgroup, c.facts.Early, c.early = false, 0, nil
-		if c.plan, err = plan.Build(c.bundle.spec, c.facts); err != nil {
+		again, err := plan.Build(c.bundle.spec, c.facts)
+		if err != nil {
 			return err
 		}
+		c.plan = again
 		return c.start(-1)
 	}
 	return err
@@ -166,4 +169,3 @@ func (c *creation) start(cgroupFD int) error {
 	}
 	return nil
 }
-

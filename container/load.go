@@ -48,6 +48,9 @@ func loadBundle(dir string) (*bundle, error) {
 			b.rootfs = filepath.Join(abs, b.rootfs)
 		}
 		b.rootfs = filepath.Clean(b.rootfs)
+		if real, err := filepath.EvalSymlinks(b.rootfs); err == nil {
+			b.rootfs = real // as mountinfo and hooks know it
+		}
 	}
 	return b, nil
 }

@@ -107,6 +107,9 @@ func (c *creation) grantFinal() error {
 	if err := c.dir.write(stateFile, runcstate.Append(make([]byte, 0, len(config)+8<<10), c.stateInput(config))); err != nil {
 		return err
 	}
+	if c.req.Launched != nil {
+		c.req.Launched()
+	}
 	if c.req.Ready != nil {
 		c.req.Ready()
 	}
@@ -150,8 +153,8 @@ func (c *creation) serve() error {
 // preferFailure: where stage1 has failed, its own report says more than what stage0 saw of
 // it (a broken pipe, a process that is gone).
 func (c *creation) preferFailure(err error) error {
-	if !errors.Is(err, unix.EPIPE) && !errors.Is(err, unix.ESRCH) && !errors.Is(err, unix.ECONNRESET) && !errors.Is(err, unix.ENOENT) {
-		return err
+	if !errors.Is(err, nsenter.ErrGone) && !waitPidfd(c.proc.Pidfd, 0) && (c.initFD < 0 || !waitPidfd(c.initFD, 0)) {
+		return err // it lives, and would be waited for in vain
 	}
 	for {
 		m, e := c.proc.Next()

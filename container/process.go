@@ -37,7 +37,21 @@ func alive(p record.Process) bool {
 		return false
 	}
 	state, start, err := procStat(p.Pid)
-	return err == nil && start == p.Start && state != 'Z' && state != 'X'
+	if err != nil || start != p.Start {
+		return false
+	}
+	return state != 'Z' && state != 'X' || threadsLive(p.Pid)
+}
+
+// threadsLive: the first thread of a process may end before the others. Its pidfd tells when
+// all have.
+func threadsLive(pid int) bool {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	return !waitPidfd(fd, 0)
 }
 
 // pidfd opens a process by descriptor, and only then checks that it is the one meant: a pid

@@ -41,6 +41,7 @@ func resolve(id string, b *bundle, o *Options) (*plan.Facts, *host, error) {
 		f.NofileHard = nofile.Max
 	}
 	f.Early = plan.EarlyNamespaces(b.spec)
+	f.NoKcore = unix.Access("/proc/kcore", unix.F_OK) != nil
 	f.Kinds = sourceKinds(b)
 	if p := b.spec.Process; p != nil && !hasHome(p.Env) {
 		f.Home = home(b, p.User.UID)
@@ -112,18 +113,24 @@ func home(b *bundle, uid uint32) string {
 		return "/"
 	}
 	defer unix.Close(root)
-	fd, err := unix.Openat2(root, file, &unix.OpenHow{
-		Flags:   unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK,
+	// Looked at before it is opened: opening a device can have effects.
+	found, err := unix.Openat2(root, file, &unix.OpenHow{
+		Flags:   unix.O_PATH | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
 	})
 	if err != nil {
 		return "/"
 	}
-	defer unix.Close(fd)
+	defer unix.Close(found)
 	var st unix.Stat_t
-	if unix.Fstat(fd, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
+	if unix.Fstat(found, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
 		return "/"
 	}
+	fd, err := unix.Open("/proc/self/fd/"+itoa(found), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return "/"
+	}
+	defer unix.Close(fd)
 	data, _ := readAll(fd, 4<<20)
 	return passwdHome(data, uid)
 }

@@ -29,8 +29,8 @@ func (c *Container) Kill(sig unix.Signal, all bool) error {
 	} else if err != nil {
 		return wrap("signal", "process "+itoa(c.Process.Pid), err)
 	}
-	if sig == unix.SIGKILL {
-		c.thaw()
+	if sig == unix.SIGKILL && !waitPidfd(fd, 20*time.Millisecond) {
+		c.cgroup().ThawAll() // a frozen one could not die
 	}
 	return nil
 }

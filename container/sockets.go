@@ -41,7 +41,7 @@ func sendFD(sock int, name string, fd int) error {
 
 // writePidFile puts the pid, without a newline, in place whole: nobody reads half a number.
 func writePidFile(path string, pid int) error {
-	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path))
+	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+itoa(os.Getpid()))
 	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_TRUNC|unix.O_NOFOLLOW, 0o644)
 	if err != nil {
 		return unwrapPath(err)

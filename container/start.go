@@ -31,12 +31,14 @@ func (c *Container) Start(warn func(string)) error {
 	if err == nil {
 		c.Status = StatusRunning
 		if c.Record != nil && c.Record.Hooks != nil && len(c.Record.Hooks.Poststart) > 0 {
+			// Without the lock: a hook that hangs must not keep delete --force away.
+			c.dir.unlock()
 			err = runHooks("poststart", c.Record.Hooks.Poststart, c.stateJSON(), c.Record.Bundle)
 			failed = err != nil
 		}
 	}
 	if failed {
-		if e := c.destroy(warn); e != nil {
+		if e := c.Destroy(warn); e != nil && e != ErrNotExist {
 			warn(e.Error())
 		}
 	}

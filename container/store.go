@@ -62,11 +62,39 @@ func (s Store) lockRoot(create bool) (int, error) {
 	if err != nil {
 		return -1, wrap("open", s.Root, err)
 	}
-	if err := flock(fd, unix.LOCK_EX); err != nil {
+	if err = private(fd); err == nil {
+		err = lockSoon(fd, lockWait)
+	}
+	if err != nil {
 		unix.Close(fd)
 		return -1, wrap("lock", s.Root, err)
 	}
 	return fd, nil
+}
+
+// errNotPrivate: another user could put words into our mouth.
+var errNotPrivate = errors.New("it belongs to another user or can be written by others (chmod go-w it, or choose another --root)")
+
+// private checks that nobody but the caller writes to a directory.
+func private(fd int) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	if st.Uid != uint32(os.Geteuid()) || st.Mode&0o022 != 0 {
+		return errNotPrivate
+	}
+	return nil
+}
+
+// lockSoon takes a lock, or fails with EWOULDBLOCK when the time is up.
+func lockSoon(fd int, wait time.Duration) error {
+	for end := time.Now().Add(wait); ; time.Sleep(time.Millisecond) {
+		err := flock(fd, unix.LOCK_EX|unix.LOCK_NB)
+		if err != unix.EWOULDBLOCK || time.Now().After(end) {
+			return err
+		}
+	}
 }
 
 // claim makes the directory of a new container and holds its lock.
@@ -104,6 +132,10 @@ func (s Store) open(id string) (*stateDir, error) {
 	d.fd, err = unix.Open(d.path, openDir|unix.O_NOFOLLOW, 0)
 	switch err {
 	case nil:
+		if err := private(d.fd); err != nil {
+			d.close()
+			return nil, &BrokenError{id, err}
+		}
 		return d, nil
 	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP:
 		return nil, ErrNotExist
@@ -116,18 +148,10 @@ const lockWait = 10 * time.Second
 
 // lock takes the container's lock, and checks that the directory is still there.
 func (d *stateDir) lock(id string, wait time.Duration) error {
-	for end := time.Now().Add(wait); ; {
-		err := flock(d.fd, unix.LOCK_EX|unix.LOCK_NB)
-		if err == nil {
-			break
-		}
-		if err != unix.EWOULDBLOCK {
-			return wrap("lock", d.path, err)
-		}
-		if time.Now().After(end) {
-			return &BusyError{id}
-		}
-		time.Sleep(time.Millisecond)
+	if err := lockSoon(d.fd, wait); err == unix.EWOULDBLOCK {
+		return &BusyError{id}
+	} else if err != nil {
+		return wrap("lock", d.path, err)
 	}
 	d.held = true
 	return d.gone()

@@ -76,6 +76,9 @@ func (b *builder) devices() {
 		}
 	}
 	for _, l := range devLinks {
+		if l[1] == "/dev/core" && b.f.NoKcore {
+			continue
+		}
 		b.add(Op{Code: Symlink, Slot: [2]Slot{b.root}, Str: [3]Arg{str(l[0]), str(l[1])}, What: "symlink " + l[1]})
 	}
 	b.add(Op{Code: Symlink, Slot: [2]Slot{b.root}, Str: [3]Arg{str("pts/ptmx"), str("/dev/ptmx")}, Num: [4]uint64{1},

@@ -353,7 +353,6 @@ func TestEncodeNUL(t *testing.T) {
 		"linux.maskedPaths[0]":       func(s *specs.Spec) { s.Linux.MaskedPaths = []string{"/a\x00b"} },
 		"linux.readonlyPaths[0]":     func(s *specs.Spec) { s.Linux.ReadonlyPaths = []string{"/a\x00b"} },
 		"linux.devices[0]":           func(s *specs.Spec) { s.Linux.Devices = []specs.LinuxDevice{{Path: "/a\x00b", Type: "p"}} },
-		"hooks.startContainer[0]":    func(s *specs.Spec) { s.Hooks = &specs.Hooks{StartContainer: []specs.Hook{{Path: "/a\x00b"}}} },
 		`linux.sysctl["net.a\x00b"]`: func(s *specs.Spec) { s.Linux.Sysctl = map[string]string{"net.a\x00b": "1"} },
 	} {
 		s := smallSpec()

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"syscall"
@@ -32,10 +33,15 @@ func (e *OpError) Unwrap() error { return e.Err }
 type ExecError struct {
 	Name string
 	Err  syscall.Errno
+	// Interpreter: the file was there when it was looked up. What it names to run it (after "#!",
+	// or the dynamic linker) may be what is missing.
+	Interpreter bool
 }
 
 func (e *ExecError) Error() string {
 	switch {
+	case e.Err == syscall.ENOENT && e.Interpreter:
+		return fmt.Sprintf("exec: %q: no such file or directory: it, or the interpreter that it names, is missing", e.Name)
 	case e.Err == syscall.ENOENT && !strings.Contains(e.Name, "/"):
 		return fmt.Sprintf("exec: %q: executable file not found in $PATH", e.Name)
 	case e.Err == syscall.ENOENT:
@@ -77,7 +83,22 @@ func (p *Plan) Explain(f Failure) error {
 	if op == nil {
 		return &OpError{What: "execute the plan", Err: f.Errno, Log: f.Log}
 	}
-	return explain(op, f)
+	err := explain(op, f)
+	var oe *OpError
+	if errors.As(err, &oe) && (f.Errno == syscall.EPERM || f.Errno == syscall.ENOSYS) && p.filtered(f.Op) {
+		oe.Log = strings.TrimPrefix(oe.Log+"; ", "; ") + "the filter of linux.seccomp is loaded by then: without noNewPrivileges it has to allow what a runtime still does"
+	}
+	return err
+}
+
+// filtered tells whether the operation comes after the seccomp filter.
+func (p *Plan) filtered(index int) bool {
+	for i := 0; i < index && i < len(p.Ops); i++ {
+		if p.Ops[i].Code == Seccomp {
+			return true
+		}
+	}
+	return false
 }
 
 func (p *Plan) at(i int) *Op {
@@ -100,7 +121,7 @@ func (p *Plan) at(i int) *Op {
 func explain(op *Op, f Failure) error {
 	switch op.Code {
 	case LookupExec, Exec:
-		return &ExecError{strings.TrimPrefix(op.What, "exec "), f.Errno}
+		return &ExecError{strings.TrimPrefix(op.What, "exec "), f.Errno, op.Code == Exec && f.Errno == syscall.ENOENT}
 	case RunHook:
 		if f.Errno == 0 {
 			return &HookError{op.What, op.Field, WaitReason(syscall.WaitStatus(f.Arg)), f.Log}

@@ -36,7 +36,7 @@ func TestExplain(t *testing.T) {
 		{Failure{Op: 2, Errno: syscall.ENOENT}, "run createContainer hook #0 /h: no such file or directory [config.json: hooks.createContainer[0]]"},
 		{Failure{Op: 3, Errno: syscall.ENOENT}, `exec: "app": executable file not found in $PATH`},
 		{Failure{Op: 3, Errno: syscall.EACCES}, `exec: "app": permission denied`},
-		{Failure{Op: 5, Errno: syscall.ENOENT}, `exec: "./app": stat ./app: no such file or directory`},
+		{Failure{Op: 5, Errno: syscall.ENOENT}, `exec: "./app": no such file or directory: it, or the interpreter that it names, is missing`},
 		{Failure{Op: 5, Errno: syscall.ENOEXEC}, `exec: "./app": exec format error`},
 		// alternatives follow the operations, in order
 		{Failure{Op: 6, Errno: syscall.EIO}, "mask file /x: input/output error"},
@@ -62,7 +62,7 @@ func TestExplainStart(t *testing.T) {
 		f    Failure
 		want string
 	}{
-		{Exec, nil, Failure{Errno: syscall.ENOENT}, `exec: "app": executable file not found in $PATH`},
+		{Exec, nil, Failure{Errno: syscall.ENOENT}, `exec: "app": no such file or directory: it, or the interpreter that it names, is missing`},
 		{Exec, nil, Failure{Errno: syscall.EACCES}, `exec: "app": permission denied`},
 		{RunHook, hook, Failure{Arg: 1 << 8, Log: "no"}, "run startContainer hook #4 /h: exit status 1: no [config.json: hooks.startContainer[4]]"},
 		{RunHook, hook, Failure{Errno: syscall.ETIMEDOUT}, "run startContainer hook #4 /h: timed out after 2 s [config.json: hooks.startContainer[4]]"},

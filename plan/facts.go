@@ -18,6 +18,7 @@ type Facts struct {
 	// Namespaces that linux.namespaces joins by path and that the user namespace of the
 	// same list owns (they are joined after it), by type.
 	OwnedByUser map[string]bool
+	NoKcore     bool   // the host has no /proc/kcore for /dev/core to point to
 	Privileged  bool   // root in the initial sense: may open any path, join and map anything
 	Seccomp     bool   // linux.seccomp is there (package specjson leaves it undecoded)
 	NofileHard  uint64 // the caller's hard RLIMIT_NOFILE
@@ -64,7 +65,12 @@ type SpecError struct {
 	Msg  string
 }
 
-func (e *SpecError) Error() string { return "config.json: " + e.Path + ": " + e.Msg }
+func (e *SpecError) Error() string {
+	if e.Path == "" {
+		return "config.json: " + e.Msg
+	}
+	return "config.json: " + e.Path + ": " + e.Msg
+}
 
 // UnsupportedError is a field that this version of berth does not apply.
 type UnsupportedError struct{ Path string }

@@ -5,6 +5,7 @@ import (
 	"path"
 	"sort"
 	"strings"
+	"time"
 
 	"github.com/opencontainers/runtime-spec/specs-go"
 )
@@ -32,12 +33,17 @@ func (b *builder) hooksBeforePivot() {
 // maxTimeout of a hook, in seconds: more than anybody waits, and no overflow in ms.
 const maxTimeout = 1 << 31
 
+// HookTimeout is a hook's timeout, given in seconds.
+func HookTimeout(seconds int) time.Duration {
+	return time.Duration(min(seconds, maxTimeout)) * time.Second
+}
+
 func (b *builder) hooks(kind string, list []specs.Hook, state uint64) {
 	for i := range list {
 		h := &list[i]
 		timeout := uint64(0)
 		if h.Timeout != nil {
-			timeout = uint64(min(*h.Timeout, maxTimeout)) * 1000
+			timeout = uint64(HookTimeout(*h.Timeout).Milliseconds())
 		}
 		args := h.Args
 		if len(args) == 0 {

@@ -38,12 +38,17 @@ func (b *builder) rlimits() {
 		now = append(now, r)
 	}
 	b.p.Rlimits = nil
-	if b.userns() && len(now) > 0 {
-		b.p.Rlimits, b.p.AsksFinal = now, true
+	own := !b.userns() // the root of a user namespace can't raise hard limits
+	if !own {
+		b.p.Rlimits = now
+	}
+	// With createContainer hooks the container is not created before they have run.
+	if len(b.p.Rlimits) > 0 || b.p.HasStateSync {
+		b.p.AsksFinal = true
 		b.add(Op{Code: SyncSend, Slot: [2]Slot{NoSlot}, Num: [4]uint64{SyncFinal}, What: "ask for limits and filter"})
 	}
 	b.add(Op{Code: SyncWait, Num: [4]uint64{SyncFinal}, What: "wait for limits and filter"})
-	if b.p.AsksFinal {
+	if !own {
 		return
 	}
 	for i := range now {

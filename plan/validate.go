@@ -140,6 +140,9 @@ func (b *builder) validateHooks() {
 			if hook.Timeout != nil && *hook.Timeout <= 0 {
 				b.fail(field+".timeout", "%d is not a number of seconds above 0", *hook.Timeout)
 			}
+			if strings.IndexByte(hook.Path, 0) >= 0 {
+				b.fail(field+".path", "contains a NUL byte")
+			}
 			b.noNul(field+".args", hook.Args)
 			b.noNul(field+".env", hook.Env)
 		}

@@ -33,7 +33,9 @@ type Record struct {
 	Program     string            `json:"program,omitempty"` // process.args[0]; empty: no process
 	StartHooks  int               `json:"start_hooks"`       // index of the first startContainer hook among the operations
 	OwnPID      bool              `json:"own_pid"`           // it has a pid namespace of its own
-	MountNS     bool              `json:"mount_ns"`          // it has a mount namespace: nothing is left on the host
+	// MountsBefore, without a mount namespace of its own, is what was mounted in Rootfs before.
+	MountsBefore []string `json:"mounts_before,omitempty"`
+	MountNS      bool     `json:"mount_ns"` // it has a mount namespace: nothing is left on the host
 }
 
 // Process names a process beyond doubt: a pid and field 22 of /proc/PID/stat (clock ticks

@@ -7,7 +7,7 @@ import (
 	"berth/specjson/scan"
 )
 
-var keysOfRecord = []string{"version", "id", "ociVersion", "bundle", "rootfs", "annotations", "created", "creator", "cgroup_paths", "cgroup_made", "hooks", "process", "program", "start_hooks", "own_pid", "mount_ns"}
+var keysOfRecord = []string{"version", "id", "ociVersion", "bundle", "rootfs", "annotations", "created", "creator", "cgroup_paths", "cgroup_made", "hooks", "process", "program", "start_hooks", "own_pid", "mounts_before", "mount_ns"}
 
 // readRecord reads an object into *v.
 func readRecord(d *scan.Decoder, v *Record) {
@@ -44,6 +44,8 @@ func readRecord(d *scan.Decoder, v *Record) {
 			scan.Int(d, &v.StartHooks)
 		case "own_pid":
 			scan.Bool(d, &v.OwnPID)
+		case "mounts_before":
+			scan.Strings(d, &v.MountsBefore)
 		case "mount_ns":
 			scan.Bool(d, &v.MountNS)
 		default:
@@ -100,6 +102,10 @@ func appendRecord(dst []byte, v *Record) []byte {
 	dst = append(scan.AppendInt(dst, &v.StartHooks), ',')
 	dst = append(dst, `"own_pid":`...)
 	dst = append(scan.AppendBool(dst, &v.OwnPID), ',')
+	if len(v.MountsBefore) > 0 {
+		dst = append(dst, `"mounts_before":`...)
+		dst = append(scan.AppendSlice(dst, v.MountsBefore, scan.AppendString), ',')
+	}
 	dst = append(dst, `"mount_ns":`...)
 	dst = append(scan.AppendBool(dst, &v.MountNS), ',')
 	return scan.Close(dst)
