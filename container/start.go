@@ -59,6 +59,10 @@ func (c *Container) mayStart() error {
 	return nil
 }
 
+// announcement is what stage1 writes after the release byte when startContainer hooks are over
+// (ops.h, ANNOUNCE); no failure record begins with it.
+const announcement = '1'
+
 // release lets stage1 go on and waits until it has become the program: the fifo closes at
 // execve. A record in it says what failed; destroy tells that it was a hook.
 func (c *Container) release() (destroy bool, err error) {
@@ -84,7 +88,15 @@ func (c *Container) release() (destroy bool, err error) {
 		c.Status = StatusStopped
 		return false, &StatusError{c.ID, "start", StatusStopped, "the container's init ended before it could be started"}
 	}
+	announced := len(data) > 1 && data[1] == announcement
+	if announced {
+		data = data[1:]
+	}
 	if len(data) == 1 {
+		if !announced && c.Record != nil && c.Record.Hooks != nil && len(c.Record.Hooks.StartContainer) > 0 {
+			c.Status = StatusStopped
+			return true, &StatusError{c.ID, "start", StatusStopped, "the container's init was killed in a startContainer hook"}
+		}
 		return false, nil
 	}
 	waitPidfd(init, 10*time.Second)

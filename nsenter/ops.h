@@ -237,7 +237,10 @@ struct op {
 	/* execve the chosen candidate: arguments str0, environment str1 */ \
 	OP(EXEC, 75, "--", "vv-") \
 	/* exit with status num0 */ \
-	OP(EXIT, 76, "--", "---")
+	OP(EXIT, 76, "--", "---") \
+	/* write a second byte into the fifo: startContainer hooks are over. Nobody there to read it: \
+	   nothing */ \
+	OP(ANNOUNCE, 77, "--", "---")
 /* clang-format on */
 
 /* OP TARGET, num0 */

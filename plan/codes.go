@@ -66,6 +66,7 @@ const (
 	WaitStart  Code = 74
 	Exec       Code = 75
 	Exit       Code = 76
+	Announce   Code = 77
 )
 
 // codeInfo is one row of ops.h: the printed name, the slots and the strings it takes.
@@ -133,6 +134,7 @@ var codes = map[Code]codeInfo{
 	WaitStart:    {"wait_start", "ii", "---"},
 	Exec:         {"exec", "--", "vv-"},
 	Exit:         {"exit", "--", "---"},
+	Announce:     {"announce", "--", "---"},
 }
 
 // String is the operation's name as `berth plan` prints it.

@@ -149,6 +149,7 @@ func (b *builder) start() {
 	if h := b.spec.Hooks; h != nil && len(h.StartContainer) > 0 {
 		b.p.HasStartHooks = true
 		b.hooks("startContainer", h.StartContainer, SyncStartState)
+		b.add(Op{Code: Announce, What: "tell start that the startContainer hooks are over"})
 	}
 	if b.nofile != nil {
 		b.rlimit(b.nofile)

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -125,4 +126,22 @@ func TestRootOfOthers(t *testing.T) {
 	call := w.rt("create", "--bundle", b.dir, w.id())
 	call.global = []string{"--root", open}
 	call.run().fails("can be written by others")
+}
+
+// An init that was killed in a startContainer hook passed for a program that had run.
+func TestInitKilledInStartHook(t *testing.T) {
+	w := newWorld(t)
+	b := w.bundle(forever, logged(w), func(s *specs.Spec) {
+		s.Hooks = &specs.Hooks{StartContainer: []specs.Hook{{Path: "/bin/sh", Args: []string{"sh", "-c", "echo x > /log/in; sleep 60"}}}}
+	})
+	c := w.create(b)
+	pid := c.state().Pid
+	start := w.rt("start", c.id).start()
+	w.until("the hook runs", func() bool { _, err := os.Stat(w.dir + "/log/in"); return err == nil })
+	w.must(syscall.Kill(pid, syscall.SIGKILL))
+	if err := start.cmd.Wait(); err == nil {
+		t.Error("start says that all is well")
+	}
+	holds(w, "start's error", w.read(start.errFile), "startContainer hook")
+	w.rt("delete", "--force", c.id).ok()
 }

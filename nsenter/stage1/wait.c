@@ -8,6 +8,7 @@
 
 /* What start reads first; the value is runc's. */
 static const char release = '0';
+static const char announcement = '1';
 
 /* A start that went away between its open and the release is one that never came: wait again. */
 static long wait_release(int proc, const char *path)
@@ -48,4 +49,15 @@ long op_WAIT_START(const struct op *o)
 	default_signal(SIGPIPE);
 	empty(o, 0, 0);
 	return empty(o, 1, 0);
+}
+
+long op_ANNOUNCE(const struct op *o)
+{
+	long n;
+
+	(void)o;
+	ignore_signal(SIGPIPE);
+	n = RETRY(sys3(__NR_write, st.fifo_fd, &announcement, 1));
+	default_signal(SIGPIPE);
+	return n < 0 && n != -EPIPE ? n : 0;
 }
