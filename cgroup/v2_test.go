@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -39,6 +40,8 @@ var inside = []struct {
 
 func TestV2(t *testing.T) {
 	if os.Getenv(insideV2) != "" {
+		hostV2(t)
+		defer restoreControllers(t)()
 		for _, i := range inside {
 			t.Run(i.name, i.test)
 		}
@@ -59,6 +62,25 @@ func TestV2(t *testing.T) {
 	}
 	if n := bytes.Count(out, []byte("    --- PASS: TestV2/")); err == nil && n != len(inside) {
 		t.Errorf("%d tests ran inside", n)
+	}
+}
+
+// restoreControllers: Create enables what there is in the root's subtree_control, which is the
+// machine's own, whoever mounted it. What a test enabled it disables again.
+func restoreControllers(t *testing.T) func() {
+	const file = usualRoot + "/cgroup.subtree_control"
+	read := func() []string {
+		text, err := os.ReadFile(file)
+		must(t, err)
+		return strings.Fields(string(text))
+	}
+	before := read()
+	return func() {
+		for _, c := range read() {
+			if !slices.Contains(before, c) {
+				must(t, os.WriteFile(file, []byte("-"+c), 0))
+			}
+		}
 	}
 }
 
