@@ -13,6 +13,7 @@ import (
 	"berth/container/record"
 	"berth/nsenter"
 	"berth/runcstate"
+	"github.com/opencontainers/runtime-spec/specs-go"
 	"golang.org/x/sys/unix"
 )
 
@@ -152,6 +153,17 @@ func (c *Container) cgroup() *cgroup.Group {
 	}
 	c.group = cgroup.Load(paths, made)
 	return c.group
+}
+
+// hooks are those of the config, as create stored them; nil: none.
+func (c *Container) hooks() *specs.Hooks {
+	switch {
+	case c.Record != nil:
+		return c.Record.Hooks
+	case c.State != nil:
+		return c.State.SpecHooks()
+	}
+	return nil
 }
 
 // Bundle is the absolute path of the bundle.

@@ -282,6 +282,9 @@ func (c *creation) finish() error {
 	}
 	if c.pidfdSock >= 0 {
 		if err := sendFD(c.pidfdSock, "pidfd", c.initFD); err != nil {
+			if c.req.PidFile != "" {
+				os.Remove(c.req.PidFile) // of a process that will not be
+			}
 			return wrap("send pidfd to --pidfd-socket", c.req.PidfdSocket, err)
 		}
 	}

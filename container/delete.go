@@ -10,7 +10,6 @@ import (
 
 	"berth/cgroup"
 	"berth/container/record"
-	"berth/specjson"
 	"golang.org/x/sys/unix"
 )
 
@@ -137,8 +136,8 @@ func (c *Container) destroy(force bool, warn func(string)) error {
 		return err
 	}
 	c.Status, c.Process.Pid = StatusStopped, 0
-	if c.Record != nil && c.Record.Hooks != nil {
-		poststop(c.Record.Hooks, specjson.AppendState(nil, c.OCIState()), c.Record.Bundle, warn)
+	if h := c.hooks(); h != nil {
+		poststop(h, c.stateJSON(), c.Bundle(), warn)
 	}
 	return nil
 }

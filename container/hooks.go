@@ -114,23 +114,15 @@ func runHook(kind string, i int, h *specs.Hook, state []byte, dir string) error 
 	output := make(chan string, 1)
 	go func() { output <- readOutput(out) }()
 	var timedOut atomic.Bool
+	stop := func() bool { return true }
 	if h.Timeout != nil {
-		t := time.AfterFunc(plan.HookTimeout(*h.Timeout), func() {
+		stop = time.AfterFunc(plan.HookTimeout(*h.Timeout), func() {
 			timedOut.Store(true)
 			syscall.Kill(-p.Pid, syscall.SIGKILL)
-		})
-		defer t.Stop()
-		st, err := p.Wait()
-		t.Stop()
-		return hookEnd(h, st, err, timedOut.Load(), out, output, fail)
+		}).Stop
 	}
 	st, err := p.Wait()
-	return hookEnd(h, st, err, false, out, output, fail)
-}
-
-// hookEnd turns the end of a hook into its error.
-func hookEnd(h *specs.Hook, st *os.ProcessState, err error, timedOut bool, out *os.File, output <-chan string,
-	fail func(reason, output string) error) error {
+	stop()
 	// What the hook has started may hold the pipe open for as long as it likes.
 	out.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
 	text := <-output
@@ -140,7 +132,7 @@ func hookEnd(h *specs.Hook, st *os.ProcessState, err error, timedOut bool, out *
 		return fail(err.Error(), text)
 	case st.Success():
 		return nil
-	case timedOut:
+	case timedOut.Load():
 		return fail(fmt.Sprintf("timed out after %d s", *h.Timeout), text)
 	}
 	return fail(plan.WaitReason(st.Sys().(syscall.WaitStatus)), text)

@@ -45,17 +45,3 @@ func (c *Container) killCgroup(sig unix.Signal, all bool) error {
 	}
 	return c.cgroup().Kill(sig)
 }
-
-// Wait waits until init has ended, or the time is up; false then. A negative time waits for
-// ever.
-func (c *Container) Wait(timeout time.Duration) bool {
-	if c.Process.Pid == 0 {
-		return true
-	}
-	fd, err := pidfd(c.Process)
-	if err != nil {
-		return true
-	}
-	defer unix.Close(fd)
-	return waitPidfd(fd, timeout)
-}

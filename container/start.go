@@ -30,10 +30,10 @@ func (c *Container) Start(warn func(string)) error {
 	failed, err := c.release()
 	if err == nil {
 		c.Status = StatusRunning
-		if c.Record != nil && c.Record.Hooks != nil && len(c.Record.Hooks.Poststart) > 0 {
+		if h := c.hooks(); h != nil && len(h.Poststart) > 0 {
 			// Without the lock: a hook that hangs must not keep delete --force away.
 			c.dir.unlock()
-			err = runHooks("poststart", c.Record.Hooks.Poststart, c.stateJSON(), c.Record.Bundle)
+			err = runHooks("poststart", h.Poststart, c.stateJSON(), c.Bundle())
 			failed = err != nil
 		}
 	}
